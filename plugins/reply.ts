@@ -1,0 +1,203 @@
+import type { Chunk } from './chat.ts'
+import { type Completion, chunkFromCompletion, chunksFromCompletion, completionFromChunks, isComplete } from './chunks.ts'
+import { type Batch, batchesFromBytes, batchFromJson, bytesFromBatches, splicedEvents } from './reply-bytes.ts'
+
+/** Where an answer was made: a runner on one model. Written by routing as a fact, best first. */
+export interface Target {
+  readonly runner: string
+  readonly model: string
+}
+
+/** How an answer ended: whole; cut or failed by the runner's side; or dropped because the caller went away. */
+export type Ending =
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'aborted' }
+
+/** Watches an answer go by, without changing a byte. Without `chunk` nothing is parsed on its account. */
+export interface Observer {
+  chunk?(chunk: Chunk): void
+  /** Called exactly once. */
+  end?(ending: Ending): void
+}
+
+/** Changes an answer chunk by chunk. Returning the same object keeps the bytes of that event as they came. */
+export interface Transform {
+  /** What goes on outward in place of this chunk; undefined holds it back. A throw ends the answer with that error. */
+  push(chunk: Chunk): Chunk | readonly Chunk[] | undefined
+  /** What was still held back when the answer ended whole. */
+  end?(): readonly Chunk[]
+}
+
+/** What the bytes of a reply are: one JSON document, server-sent events, or something we do not look into. */
+export type BodyKind = 'json' | 'events' | 'opaque'
+
+/** What a reply starts from. */
+export interface ReplyInit {
+  readonly status: number
+  /** Outward headers, names in lower case; framing headers are the route's business. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What the caller asked for: true for an event stream. Other than `kind` says, the answer is converted. */
+  readonly streamed: boolean
+  /** The caller asked for the usage chunk of a stream. */
+  readonly includeUsage?: boolean
+  readonly source: 'runner' | 'cache' | 'layer'
+  readonly target?: Target
+  /** Longest event or JSON document that is taken apart, in bytes. */
+  readonly maxBytes?: number
+}
+
+interface Source {
+  readonly kind: BodyKind
+  /** One of both: bytes as they came, or chunks that were made here. */
+  readonly bytes?: AsyncIterable<Buffer>
+  readonly chunks?: readonly Chunk[]
+}
+
+type Stage = { readonly observer: Observer } | { readonly transform: Transform }
+
+/** What comes back: a status, headers, and a body that is read once. It stays raw bytes until somebody asks for chunks. */
+export class Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly streamed: boolean
+  readonly source: ReplyInit['source']
+  readonly target: Target | undefined
+  readonly #init: ReplyInit
+  readonly #from: Source
+  readonly #stages: readonly Stage[]
+
+  constructor(init: ReplyInit, from: Source, stages: readonly Stage[] = []) {
+    this.#init = init
+    this.status = init.status
+    this.headers = init.headers ?? {}
+    this.streamed = init.streamed
+    this.source = init.source
+    this.target = init.target
+    this.#from = from
+    this.#stages = stages
+  }
+
+  /** A 2xx answer whose content layers look at. */
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300 && this.#from.kind !== 'opaque'
+  }
+  /** True when the caller asked for the usage chunk of a stream. */
+  get includeUsage(): boolean {
+    return this.#init.includeUsage ?? false
+  }
+  /** The same reply with more headers, or told to take another shape or status. */
+  with(change: Partial<Pick<ReplyInit, 'status' | 'headers' | 'streamed' | 'includeUsage'>>): Reply {
+    const headers = change.headers ? { ...this.headers, ...change.headers } : this.headers
+    return new Reply({ ...this.#init, ...change, headers }, this.#from, this.#stages)
+  }
+  /** The same reply, watched. */
+  observe(observer: Observer): Reply {
+    return new Reply(this.#init, this.#from, [...this.#stages, { observer }])
+  }
+  /** The same reply, changed on its way out. Applied after the stages added before. */
+  through(transform: Transform): Reply {
+    return this.ok ? new Reply(this.#init, this.#from, [...this.#stages, { transform }]) : this
+  }
+
+  /** The body as it leaves: untouched where no stage changes it, else serialised in the asked shape. */
+  bytes(): AsyncIterable<Buffer> {
+    if (!this.#parses()) return this.#watched(this.#rawBytes())
+    const shape = { streamed: this.streamed, includeUsage: this.includeUsage }
+    return bytesFromBatches(this.batches(), shape)
+  }
+  /** The body as batches of chunks, one a network read; observers and transforms have seen them. */
+  batches(): AsyncIterable<Batch> {
+    return this.#watched(this.#staged())
+  }
+  /**
+   * The whole answer, read to its end. Throws what ended it early. `complete` is false when a choice never finished.
+   */
+  async collect(): Promise<{ completion: Completion; complete: boolean }> {
+    const chunks: Chunk[] = []
+    for await (const batch of this.batches()) chunks.push(...batch.chunks)
+    const completion = completionFromChunks(chunks)
+    return { completion, complete: isComplete(completion) }
+  }
+
+  #parses(): boolean {
+    const { kind, chunks } = this.#from
+    if (kind === 'opaque') return false
+    const otherShape = this.status < 300 && (kind === 'events') !== this.streamed
+    return chunks !== undefined || otherShape || this.#stages.some((stage) => 'transform' in stage || stage.observer.chunk)
+  }
+  #rawBytes(): AsyncIterable<Buffer> {
+    const { kind, bytes } = this.#from
+    if (!bytes) return nothing()
+    return kind === 'events' ? splicedEvents(bytes, this.#init.maxBytes) : bytes
+  }
+
+  async *#staged(): AsyncGenerator<Batch> {
+    for await (const batch of this.#incoming()) {
+      const chunks = this.#push(batch.chunks, 0)
+      if (chunks.length > 0 || batch.commented) yield { chunks, commented: batch.commented }
+    }
+    for (const [index, stage] of this.#stages.entries()) {
+      if (!('transform' in stage)) continue
+      const rest = stage.transform.end?.() ?? []
+      const chunks = this.#push(rest, index + 1)
+      if (chunks.length > 0) yield { chunks, commented: false }
+    }
+  }
+  async *#incoming(): AsyncIterable<Batch> {
+    const { kind, bytes, chunks } = this.#from
+    if (chunks) yield { chunks, commented: false }
+    else if (bytes && kind === 'events') yield* batchesFromBytes(bytes, this.#init.maxBytes)
+    else if (bytes) yield await batchFromJson(bytes, this.streamed, this.#init.maxBytes)
+  }
+  #push(chunks: readonly Chunk[], from: number): readonly Chunk[] {
+    let going = chunks
+    for (let i = from; i < this.#stages.length && going.length > 0; i++) going = pushStage(this.#stages[i] as Stage, going)
+    return going
+  }
+  /** Tells every observer once how it ended, whoever reads and however far. */
+  async *#watched<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+    let ending: Ending = { kind: 'aborted' }
+    try {
+      yield* items
+      ending = { kind: 'complete' }
+    } catch (error) {
+      ending = { kind: 'failed', error }
+      throw error
+    } finally {
+      for (const stage of this.#stages) if ('observer' in stage) stage.observer.end?.(ending)
+    }
+  }
+}
+
+function pushStage(stage: Stage, chunks: readonly Chunk[]): readonly Chunk[] {
+  if ('observer' in stage) {
+    if (stage.observer.chunk) for (const chunk of chunks) stage.observer.chunk(chunk)
+    return chunks
+  }
+  const out: Chunk[] = []
+  for (const chunk of chunks) {
+    const next = stage.transform.push(chunk)
+    if (Array.isArray(next)) out.push(...next)
+    else if (next !== undefined) out.push(next as Chunk)
+  }
+  return out
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+/** A reply whose body passes through as bytes. */
+export function replyFromBytes(init: ReplyInit, kind: BodyKind, bytes: AsyncIterable<Buffer>): Reply {
+  return new Reply(init, { kind, bytes })
+}
+
+/** A reply made here from chunks, such as the rest of a stream that a layer took over. */
+export function replyFromChunks(init: ReplyInit, chunks: readonly Chunk[]): Reply {
+  return new Reply(init, { kind: init.streamed ? 'events' : 'json', chunks })
+}
+
+/** A reply made here from a whole answer, in the shape the caller asked for. */
+export function replyFromCompletion(init: ReplyInit, completion: Completion): Reply {
+  const chunks = init.streamed ? chunksFromCompletion(completion, true) : [chunkFromCompletion(completion)]
+  return replyFromChunks(init, chunks)
+}
