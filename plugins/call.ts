@@ -1,4 +1,4 @@
-import { type ChatRequest, requestFromBody, type Route } from './chat.ts'
+import { type ChatRequest, type Route, requestFromBody } from './chat.ts'
 
 /** Who is calling. Written by auth; keys, limits and cache entries hang on `tenant`. */
 export interface Principal {

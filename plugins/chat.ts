@@ -102,7 +102,11 @@ const sampling: Record<string, JsonSchema> = {
   stop: nullable({ type: ['string', 'array'], items: { type: 'string' } }),
 }
 
-const part: JsonSchema = { type: 'object', required: ['type'], properties: { type: { type: 'string' }, text: { type: 'string' } } }
+const part: JsonSchema = {
+  type: 'object',
+  required: ['type'],
+  properties: { type: { type: 'string' }, text: { type: 'string' } },
+}
 
 const message: JsonSchema = {
   type: 'object',
@@ -156,7 +160,9 @@ export function jsonFromBody(body: Buffer): unknown {
 /** `JSON.parse` that keeps the digits of integers too large for a double. */
 export function jsonFromText(text: string): unknown {
   // The reviver costs several times the parse, and only numbers of 16 digits or more can lose any.
-  return /\d{16}/.test(text) ? JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown) : JSON.parse(text)
+  return /\d{16}/.test(text)
+    ? JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown)
+    : JSON.parse(text)
 }
 
 function keepDigits(_key: string, value: unknown, context: { source?: string }): unknown {

@@ -34,14 +34,12 @@ export function chunkFromCompletion(completion: Completion): Chunk {
 export function completionFromChunks(chunks: Iterable<Chunk>): Completion {
   const whole: Record<string, unknown> = {}
   const choices = new Map<number, ChoiceSoFar>()
-  let chat = false
   for (const chunk of chunks) {
     for (const [key, value] of Object.entries(chunk)) {
       if (key === 'choices' || value === undefined) continue
       if (value !== null || !(key in whole)) whole[key] = value
     }
     for (const choice of chunk.choices ?? []) {
-      chat ||= choice.delta !== undefined
       addChoice(choices, choice)
     }
     if (chunk.choices && !('choices' in whole)) whole['choices'] = []

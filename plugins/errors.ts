@@ -123,7 +123,11 @@ export function openaiErrorBody(error: GatewayError): { error: Record<string, un
 /** The error as a body in Anthropic's dialect. */
 export function anthropicErrorBody(error: GatewayError, requestId?: string): Record<string, unknown> {
   const { anthropic } = errorKinds[error.code]
-  return { type: 'error', error: { type: anthropic, message: error.message }, ...(requestId ? { request_id: requestId } : {}) }
+  return {
+    type: 'error',
+    error: { type: anthropic, message: error.message },
+    ...(requestId ? { request_id: requestId } : {}),
+  }
 }
 
 /** The headers an error is answered with: its own and `Retry-After` (RFC 9110 §10.2.3). */

@@ -51,8 +51,11 @@ export function foldable(layers: readonly Flowing[], folded: ReadonlySet<string>
 
 function whyNot(outer: Flowing, inner: Flowing): string | undefined {
   const fact = inner.reads.find((each) => outer.writes.includes(each))
-  if (fact) return `${outer.name} cannot move while ${inner.name} stays: ${inner.name} reads ${fact}, which ${outer.name} writes`
-  if (inner.answers) return `${outer.name} cannot move while ${inner.name} stays: ${inner.name} could answer before ${outer.name} has spoken`
-  if (inner.rewrites) return `${outer.name} cannot move while ${inner.name} stays: ${inner.name} rewrites what ${outer.name} must judge`
+  if (fact)
+    return `${outer.name} cannot move while ${inner.name} stays: ${inner.name} reads ${fact}, which ${outer.name} writes`
+  if (inner.answers)
+    return `${outer.name} cannot move while ${inner.name} stays: ${inner.name} could answer before ${outer.name} has spoken`
+  if (inner.rewrites)
+    return `${outer.name} cannot move while ${inner.name} stays: ${inner.name} rewrites what ${outer.name} must judge`
   return undefined
 }

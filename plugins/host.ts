@@ -114,4 +114,3 @@ export interface Host {
   /** Ends with the configuration that opened the layers: timers hang on it. */
   readonly closed: AbortSignal
 }
-

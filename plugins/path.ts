@@ -24,7 +24,8 @@ export function compilePath(text: string, declared: ReadonlySet<string>): Path {
   const steps = stepsFromText(text)
   const [first, ...rest] = steps
   if (first === 'facts' || first === 'body') {
-    if (rest.length === 0) throw gatewayError('invalid_path', `path "${text}" names nothing inside ${first}`, { field: text })
+    if (rest.length === 0)
+      throw gatewayError('invalid_path', `path "${text}" names nothing inside ${first}`, { field: text })
     return { text, source: first, steps: rest }
   }
   const known = typeof first === 'string' && (declared.has(first) || factNames.includes(first))

@@ -1,5 +1,11 @@
 import { type Chunk, jsonFromText } from './chat.ts'
-import { type Completion, chunkFromCompletion, chunksFromCompletion, completionFromChunks, isUsageOnly } from './chunks.ts'
+import {
+  type Completion,
+  chunkFromCompletion,
+  chunksFromCompletion,
+  completionFromChunks,
+  isUsageOnly,
+} from './chunks.ts'
 import { type GatewayError, gatewayError } from './errors.ts'
 import { createEventAligner, createSseReader, doneText, heartbeatText, type SseEvent, textFromEvent } from './sse.ts'
 
@@ -105,7 +111,8 @@ export async function* bytesFromBatches(batches: AsyncIterable<Batch>, shape: Sh
     let text = commented && chunks.length === 0 ? heartbeatText : ''
     for (const chunk of chunks) {
       // Who did not ask for the usage chunk may trip over its empty choices.
-      if (shape.includeUsage || !isUsageOnly(chunk)) text += textFromEvent(eventOf.get(chunk) ?? { data: JSON.stringify(chunk) })
+      if (shape.includeUsage || !isUsageOnly(chunk))
+        text += textFromEvent(eventOf.get(chunk) ?? { data: JSON.stringify(chunk) })
     }
     if (text) yield Buffer.from(text)
   }
@@ -113,7 +120,11 @@ export async function* bytesFromBatches(batches: AsyncIterable<Batch>, shape: Sh
 }
 
 /** One JSON answer as a batch: a single chunk, or, when the caller asked for a stream, the chunks of one. */
-export async function batchFromJson(bytes: AsyncIterable<Buffer>, streamed: boolean, maxBytes?: number): Promise<Batch> {
+export async function batchFromJson(
+  bytes: AsyncIterable<Buffer>,
+  streamed: boolean,
+  maxBytes?: number,
+): Promise<Batch> {
   const body = await wholeBody(bytes, maxBytes)
   const completion = completionFromBody(body)
   if (streamed) return { chunks: chunksFromCompletion(completion, true), commented: false }
@@ -155,7 +166,9 @@ export async function* splicedEvents(bytes: AsyncIterable<Buffer>, maxBytes?: nu
 const tailBytes = 4096
 
 function saysFinished(text: string): boolean {
-  return /data:\s?\[DONE\]/.test(text) || /"finish_reason"\s*:\s*"/.test(text) || /"type"\s*:\s*"message_stop"/.test(text)
+  return (
+    /data:\s?\[DONE\]/.test(text) || /"finish_reason"\s*:\s*"/.test(text) || /"type"\s*:\s*"message_stop"/.test(text)
+  )
 }
 
 /** A body read to its end. Throws `runner_protocol` when it is longer than `maxBytes`. */

@@ -1,5 +1,11 @@
 import type { Chunk } from './chat.ts'
-import { type Completion, chunkFromCompletion, chunksFromCompletion, completionFromChunks, isComplete } from './chunks.ts'
+import {
+  type Completion,
+  chunkFromCompletion,
+  chunksFromCompletion,
+  completionFromChunks,
+  isComplete,
+} from './chunks.ts'
 import { type Batch, batchesFromBytes, batchFromJson, bytesFromBatches, splicedEvents } from './reply-bytes.ts'
 
 /** Where an answer was made: a runner on one model. Written by routing as a fact, best first. */
@@ -124,7 +130,9 @@ export class Reply {
     const { kind, chunks } = this.#from
     if (kind === 'opaque') return false
     const otherShape = this.status < 300 && (kind === 'events') !== this.streamed
-    return chunks !== undefined || otherShape || this.#stages.some((stage) => 'transform' in stage || stage.observer.chunk)
+    return (
+      chunks !== undefined || otherShape || this.#stages.some((stage) => 'transform' in stage || stage.observer.chunk)
+    )
   }
   #rawBytes(): AsyncIterable<Buffer> {
     const { kind, bytes } = this.#from
@@ -152,7 +160,8 @@ export class Reply {
   }
   #push(chunks: readonly Chunk[], from: number): readonly Chunk[] {
     let going = chunks
-    for (let i = from; i < this.#stages.length && going.length > 0; i++) going = pushStage(this.#stages[i] as Stage, going)
+    for (let i = from; i < this.#stages.length && going.length > 0; i++)
+      going = pushStage(this.#stages[i] as Stage, going)
     return going
   }
   /** Tells every observer once how it ended, whoever reads and however far. */

@@ -86,7 +86,11 @@ async function decide(seat: Seated, call: Call, witness: Witness): Promise<Verdi
 }
 const passing: Verdict = { kind: 'pass', facts: {} }
 
-async function settle(seat: Seated, back: { call: Call; reply: Reply; again: Again }, witness: Witness): Promise<Reply> {
+async function settle(
+  seat: Seated,
+  back: { call: Call; reply: Reply; again: Again },
+  witness: Witness,
+): Promise<Reply> {
   const start = performance.now()
   const said = seat.acting.settle?.(back.call, back.reply, back.again) ?? back.reply
   const reply = said instanceof Promise ? await said : said

@@ -26,7 +26,11 @@ export interface Store {
   /** What to do when the store is away. `local`: the store has gone on by itself over this process's memory. */
   readonly onLoss: 'open' | 'closed' | 'local'
   /** Runs a script atomically. Throws `store_lost` when the store is away and `onLoss` is not `local`. */
-  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<readonly (number | string)[]>
+  run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<readonly (number | string)[]>
   /** A value's bytes, or undefined; a store that is away has nothing. */
   get(key: string): Promise<Buffer | undefined>
   /** Keeps bytes for `ttlMs`. A store that is away drops them. */
