@@ -15,6 +15,9 @@ export interface Batch {
   readonly commented: boolean
 }
 
+/** A body, in parts as they come, or already here. Read once. */
+export type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>
+
 /** The longest JSON answer that is taken apart, in bytes, unless told otherwise: 64 MiB. */
 const defaultMaxBodyBytes = 64 * 1024 * 1024
 
@@ -26,7 +29,7 @@ const bodyOf = new WeakMap<Chunk, Buffer>()
  * Events as batches of chunks. Throws `runner_error` for an error the runner reports in band and when the stream ends before
  * every choice has finished and no end mark came.
  */
-export async function* batchesFromBytes(bytes: AsyncIterable<Buffer>, maxBytes?: number): AsyncGenerator<Batch> {
+export async function* batchesFromBytes(bytes: Bytes, maxBytes?: number): AsyncGenerator<Batch> {
   const reader = createSseReader(maxBytes)
   const state = { done: false, open: new Set<number>(), finished: 0 }
   const read = (events: readonly SseEvent[], commented: boolean): Batch => {
@@ -120,11 +123,7 @@ export async function* bytesFromBatches(batches: AsyncIterable<Batch>, shape: Sh
 }
 
 /** One JSON answer as a batch: a single chunk, or, when the caller asked for a stream, the chunks of one. */
-export async function batchFromJson(
-  bytes: AsyncIterable<Buffer>,
-  streamed: boolean,
-  maxBytes?: number,
-): Promise<Batch> {
+export async function batchFromJson(bytes: Bytes, streamed: boolean, maxBytes?: number): Promise<Batch> {
   const body = await wholeBody(bytes, maxBytes)
   const completion = completionFromBody(body)
   if (streamed) return { chunks: chunksFromCompletion(completion, true), commented: false }
@@ -147,7 +146,7 @@ function completionFromBody(body: Buffer): Completion {
  * An event stream passed on untouched and cut only between events. Throws `runner_error` when it ends with neither an end
  * mark nor a finish reason in its last bytes.
  */
-export async function* splicedEvents(bytes: AsyncIterable<Buffer>, maxBytes?: number): AsyncGenerator<Buffer> {
+export async function* splicedEvents(bytes: Bytes, maxBytes?: number): AsyncGenerator<Buffer> {
   const aligner = createEventAligner(maxBytes)
   let tail: Buffer | undefined
   for await (const part of bytes) {
@@ -172,7 +171,7 @@ function saysFinished(text: string): boolean {
 }
 
 /** A body read to its end. Throws `runner_protocol` when it is longer than `maxBytes`. */
-export async function wholeBody(bytes: AsyncIterable<Buffer>, maxBytes = defaultMaxBodyBytes): Promise<Buffer> {
+export async function wholeBody(bytes: Bytes, maxBytes = defaultMaxBodyBytes): Promise<Buffer> {
   const parts: Buffer[] = []
   let length = 0
   for await (const part of bytes) {

@@ -6,7 +6,14 @@ import {
   completionFromChunks,
   isComplete,
 } from './chunks.ts'
-import { type Batch, batchesFromBytes, batchFromJson, bytesFromBatches, splicedEvents } from './reply-bytes.ts'
+import {
+  type Batch,
+  type Bytes,
+  batchesFromBytes,
+  batchFromJson,
+  bytesFromBatches,
+  splicedEvents,
+} from './reply-bytes.ts'
 
 /** Where an answer was made: a runner on one model. Written by routing as a fact, best first. */
 export interface Target {
@@ -56,7 +63,7 @@ export interface ReplyInit {
 interface Source {
   readonly kind: BodyKind
   /** One of both: bytes as they came, or chunks that were made here. */
-  readonly bytes?: AsyncIterable<Buffer>
+  readonly bytes?: Bytes
   readonly chunks?: readonly Chunk[]
 }
 
@@ -134,9 +141,9 @@ export class Reply {
       chunks !== undefined || otherShape || this.#stages.some((stage) => 'transform' in stage || stage.observer.chunk)
     )
   }
-  #rawBytes(): AsyncIterable<Buffer> {
+  #rawBytes(): Bytes {
     const { kind, bytes } = this.#from
-    if (!bytes) return nothing()
+    if (!bytes) return []
     return kind === 'events' ? splicedEvents(bytes, this.#init.maxBytes) : bytes
   }
 
@@ -165,7 +172,7 @@ export class Reply {
     return going
   }
   /** Tells every observer once how it ended, whoever reads and however far. */
-  async *#watched<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+  async *#watched<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
     let ending: Ending = { kind: 'aborted' }
     try {
       yield* items
@@ -193,10 +200,8 @@ function pushStage(stage: Stage, chunks: readonly Chunk[]): readonly Chunk[] {
   return out
 }
 
-async function* nothing(): AsyncGenerator<Buffer> {}
-
 /** A reply whose body passes through as bytes. */
-export function replyFromBytes(init: ReplyInit, kind: BodyKind, bytes: AsyncIterable<Buffer>): Reply {
+export function replyFromBytes(init: ReplyInit, kind: BodyKind, bytes: Bytes): Reply {
   return new Reply(init, { kind, bytes })
 }
 

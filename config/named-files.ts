@@ -1,0 +1,17 @@
+import { joinPath } from '../plugins/schema.ts'
+
+/** A file that the configuration names: where in the configuration, and the path as written there. */
+export interface NamedFile {
+  readonly path: string
+  readonly file: string
+}
+
+/** Every text under a key `file` or `…File` inside a value that stands at a dotted path. */
+export function namedFiles(value: unknown, path = ''): NamedFile[] {
+  if (value === null || typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([key, member]) => {
+    const place = joinPath(path, key)
+    if (typeof member !== 'string') return namedFiles(member, place)
+    return /(^f|F)ile$/.test(key) ? [{ path: place, file: member }] : []
+  })
+}

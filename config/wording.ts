@@ -1,0 +1,49 @@
+import type { Fault } from '../plugins/errors.ts'
+import type { JsonSchema } from '../plugins/schema.ts'
+import { closest } from './closest.ts'
+import { laterKeys, laterStages } from './folding.ts'
+import { memberNames, placeFromSchema, type SchemaPlace, stepInto } from './schema-walk.ts'
+
+/** Says a schema's fault so that a person can act on it: what is not there yet, and what a misspelt word was meant to be. */
+export function wordFault(fault: Fault, root: JsonSchema, value: unknown): Fault {
+  if (fault.message.startsWith('unknown key')) return wordUnknownKey(fault, root)
+  if (fault.message.startsWith('must be one of ')) return wordEnum(fault, valueAt(value, fault.path))
+  return fault
+}
+
+function wordUnknownKey(fault: Fault, root: JsonSchema): Fault {
+  if (laterKeys.includes(fault.path)) return { ...fault, message: 'is not available in this version; take it out' }
+  const steps = stepsFromPath(fault.path)
+  const key = steps.pop() ?? ''
+  let place: SchemaPlace = placeFromSchema(root)
+  for (const step of steps) place = stepInto(root, place, step)
+  const near = closest(key, memberNames(place))
+  return near === undefined ? fault : { ...fault, message: `unknown key; did you mean ${near}?` }
+}
+
+function wordEnum(fault: Fault, given: unknown): Fault {
+  if (typeof given !== 'string') return fault
+  if (/^folding\.stages\b/.test(fault.path) && laterStages.includes(given)) {
+    return { ...fault, message: `the stage ${given} is not available in this version; only gateway is` }
+  }
+  const words = [...fault.message.matchAll(/"([^"]*)"/g)].map((match) => match[1] as string)
+  const near = closest(given, words)
+  return near === undefined ? fault : { ...fault, message: `${fault.message}; did you mean "${near}"?` }
+}
+
+/** The value at a fault's path, or undefined. */
+export function valueAt(value: unknown, path: string): unknown {
+  let at = value
+  for (const step of stepsFromPath(path)) {
+    at =
+      typeof at === 'object' && at !== null && Object.hasOwn(at, step)
+        ? (at as Record<string, unknown>)[step]
+        : undefined
+  }
+  return at
+}
+
+/** A dotted path as its steps: `runners[0].url` is `runners`, `0`, `url`. */
+export function stepsFromPath(path: string): string[] {
+  return path.split(/\.|\[(\d+)\]\.?/).filter((step) => step !== undefined && step !== '')
+}

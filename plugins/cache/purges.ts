@@ -1,0 +1,106 @@
+import type { Route } from '../chat.ts'
+import type { Script, Store } from '../store.ts'
+import type { EntryMeta } from './entry.ts'
+
+/** What a purge takes: entries that fit every member given; with none, all. */
+export interface PurgeScope {
+  readonly tenant?: string
+  readonly route?: Route
+  readonly promptVersion?: string
+}
+
+/** A purge as it is noted: until when answers are gone, and which. `tenant` is under the index's secret. */
+interface Purge {
+  readonly until: number
+  readonly tenant?: string | undefined
+  readonly route?: string | undefined
+  readonly prompt?: string | undefined
+}
+
+/**
+ * Notes of what was purged, so that an answer that was under way, or that another replica holds at hand, is not given out afterwards.
+ * Kept as long as an entry can live.
+ */
+export interface Purges {
+  /** Whether a purge has taken this entry. */
+  hides(meta: EntryMeta): boolean
+  /** Notes a purge, here and in the store. Throws `store_lost`. */
+  note(purge: Purge): Promise<void>
+  /** Reads the notes of other replicas when the last look is older than the bound. */
+  refresh(now: number): Promise<void>
+}
+
+/** Where the notes lie, and how long they are needed. */
+export interface PurgesInit {
+  readonly store: Store
+  /** Longest life of an entry, in milliseconds. */
+  readonly keepMs: number
+  /** How old the last look may be, in milliseconds. */
+  readonly lookEveryMs: number
+}
+
+const notesKey = 'cache:g:purges'
+/** Longest the notes may grow, in bytes; beyond, they become one note that takes everything. */
+const maxNotesBytes = 16_384
+
+/** Appends a note in one step, so that two replicas that purge at once both count. */
+export const appendNote: Script = {
+  name: 'cache-note-purge',
+  lua: `local notes = redis.call('GET', KEYS[1]) or ''
+if #notes > tonumber(ARGV[3]) then notes = '' else ARGV[2] = ARGV[1] end
+redis.call('SET', KEYS[1], notes .. ARGV[2], 'PX', ARGV[4])
+return {#notes}`,
+  local(memory, [key = ''], [note = '', everything = '', limit, keepMs]) {
+    const notes = memory.get(key) ?? ''
+    const full = notes.length > Number(limit)
+    memory.set(key, full ? everything : notes + note, Number(keepMs))
+    return [full ? 0 : notes.length]
+  },
+}
+
+/** Makes {@link Purges}. */
+export function createPurges({ store, keepMs, lookEveryMs }: PurgesInit): Purges {
+  let purges: readonly Purge[] = []
+  let lookedAt = Number.NEGATIVE_INFINITY
+  const add = (more: readonly Purge[], now: number): void => {
+    const known = new Map([...purges, ...more].map((purge) => [JSON.stringify(purge), purge]))
+    purges = [...known.values()].filter((purge) => purge.until + keepMs > now)
+  }
+  return {
+    hides: (meta) => purges.length > 0 && purges.some((purge) => takes(purge, meta)),
+    async note(purge) {
+      add([purge], purge.until)
+      const everything: Purge = { until: purge.until }
+      const lines = [purge, everything].map((each) => `${JSON.stringify(each)}\n`)
+      await store.run(appendNote, [notesKey], [...lines, maxNotesBytes, keepMs])
+    },
+    async refresh(now) {
+      if (store.kind === 'embedded' && lookedAt > 0) return
+      if (now - lookedAt < lookEveryMs) return
+      lookedAt = now
+      const notes = await store.get(notesKey)
+      if (notes) add(purgesFromNotes(notes.toString('utf8')), now)
+    },
+  }
+}
+
+function takes(purge: Purge, meta: EntryMeta): boolean {
+  return (
+    meta.askedAt <= purge.until &&
+    (purge.tenant ?? meta.tenant) === meta.tenant &&
+    (purge.route ?? meta.route) === meta.route &&
+    (purge.prompt ?? meta.prompt) === meta.prompt
+  )
+}
+
+/** A line that is not a note is passed over: it must not take answers away, nor stop others from being read. */
+function purgesFromNotes(notes: string): Purge[] {
+  return notes.split('\n').flatMap((line): Purge[] => {
+    try {
+      const purge = JSON.parse(line) as Purge
+      return typeof purge?.until === 'number' ? [purge] : []
+    } catch {
+      return []
+    }
+  })
+}

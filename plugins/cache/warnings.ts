@@ -1,0 +1,26 @@
+import { compilePath } from '../path.ts'
+import type { CacheConfig } from './config.ts'
+
+/**
+ * What `check` warns of: hash fields that leave the last user message out, so that different questions would share one answer. Empty
+ * when all is well. Pure.
+ */
+export function warnings(config: Pick<CacheConfig, 'input_hash_fields'>): string[] {
+  if (!config.input_hash_fields) return []
+  const covered = config.input_hash_fields.some((each) => coversLastMessage(typeof each === 'string' ? each : each.path))
+  if (covered) return []
+  return [
+    'input_hash_fields: the last user message is not covered; add messages[-1].content, or different questions get the same answer',
+  ]
+}
+
+function coversLastMessage(text: string): boolean {
+  try {
+    const { source, steps } = compilePath(text, new Set())
+    const [list, index, member, ...deeper] = steps
+    if (source !== 'body' || list !== 'messages' || deeper.length > 0) return false
+    return index === undefined || (index === -1 && (member === undefined || member === 'content'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http'
+import { errorHeaders, type GatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
+import { streamHeaders } from '../plugins/headers.ts'
+import { type StreamTimes, writeStream } from './client-stream.ts'
+import type { Dialect } from './dialect.ts'
+
+/** What an answer is written with. */
+export interface AnswerFrame {
+  readonly response: ServerResponse
+  readonly dialect: Dialect
+  readonly requestId: string
+  readonly times: StreamTimes
+  /** The headers of ours that every answer carries; asked for at the moment the head is written. */
+  headers(): Readonly<Record<string, string>>
+  /** The head is about to leave: the answer has begun. */
+  begun(): void
+}
+
+/** An answer in whatever dialect: its status and headers, and a body in parts. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** An event stream is sent as it comes; anything else whole, with its length. */
+  readonly streamed: boolean
+  readonly parts: AsyncIterable<Buffer | string>
+}
+
+/**
+ * Writes an answer. While nothing has left, an error is answered with its own status; afterwards it is said in band and the stream
+ * ends without an end mark. Gives back the error, if there was one; never throws.
+ */
+export async function writeAnswer(
+  frame: AnswerFrame,
+  answer: () => Promise<Answer>,
+): Promise<GatewayError | undefined> {
+  const { response } = frame
+  try {
+    const { status, headers, streamed, parts } = await answer()
+    if (streamed) {
+      await writeStream(response, withHead(frame, { status, headers }, parts), frame.times)
+      response.end()
+    } else writeWhole(frame, { status, headers }, await joined(parts))
+    return undefined
+  } catch (reason) {
+    const error = gatewayErrorFrom(reason)
+    if (response.destroyed) return error
+    if (response.headersSent) response.end(frame.dialect.errorEvent(error, frame.requestId))
+    else writeError(frame, error)
+    return error
+  }
+}
+
+/** Answers with an error in the dialect of the route. */
+export function writeError(frame: AnswerFrame, error: GatewayError): void {
+  const body = Buffer.from(JSON.stringify(frame.dialect.errorBody(error, frame.requestId)))
+  writeWhole(frame, { status: error.status, headers: errorHeaders(error) }, body)
+}
+
+interface Head {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function writeWhole(frame: AnswerFrame, { status, headers }: Head, body: Buffer): void {
+  const { response } = frame
+  frame.begun()
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...headers,
+    ...frame.headers(),
+    'x-request-id': frame.requestId,
+    'content-length': body.length,
+  })
+  response.end(body)
+}
+
+/** The head goes out with the first part, so that what fails before it still has its true status. */
+async function* withHead(frame: AnswerFrame, head: Head, parts: AsyncIterable<Buffer | string>) {
+  let begun = false
+  for await (const part of parts) {
+    if (!begun) {
+      begun = true
+      frame.begun()
+      const own = { ...streamHeaders, ...head.headers, ...frame.headers(), 'x-request-id': frame.requestId }
+      frame.response.writeHead(head.status, own)
+    }
+    yield part
+  }
+}
+
+async function joined(parts: AsyncIterable<Buffer | string>): Promise<Buffer> {
+  const all: Buffer[] = []
+  for await (const part of parts) all.push(typeof part === 'string' ? Buffer.from(part) : part)
+  return all.length === 1 ? (all[0] as Buffer) : Buffer.concat(all)
+}

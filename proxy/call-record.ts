@@ -1,0 +1,104 @@
+import type { Call } from '../plugins/call.ts'
+import type { Usage } from '../plugins/chat.ts'
+import type { GatewayError } from '../plugins/errors.ts'
+import type { Target } from '../plugins/reply.ts'
+import type { Seated, Witness } from '../plugins/stack.ts'
+import type { Verdict } from '../plugins/verdict.ts'
+import type { AttemptWatch } from './attempt.ts'
+import type { CallSpan } from './telemetry/tracing.ts'
+
+/** What one layer did to one call. */
+export interface LayerRecord {
+  readonly name: string
+  readonly verdict: Verdict['kind']
+  /** Milliseconds on the way in, and on the way back. */
+  readonly decideMs: number
+  settleMs: number
+}
+
+/** One try at one runner. */
+export interface AttemptRecord {
+  readonly target: Target
+  /** Milliseconds since the call began. */
+  readonly startMs: number
+  endMs?: number
+  status?: number
+  error?: string
+}
+
+/** Everything the gateway notes about one call; feeds the status header, metrics, spans, the log line and `explain`. */
+export interface CallRecord extends Witness {
+  readonly startedAt: number
+  readonly layers: readonly LayerRecord[]
+  readonly attempts: AttemptRecord[]
+  /** Facts as the innermost layer that was asked saw them. */
+  readonly call: Call | undefined
+  source: 'gateway' | 'runner' | 'cache'
+  usage: Usage | undefined
+  error: GatewayError | undefined
+  /** Milliseconds since the call began at which the first byte of the answer left; undefined while none has. */
+  firstByteMs: number | undefined
+  /** Milliseconds spent waiting for runners until their heads were there. */
+  runnerMs: number
+  readonly span: CallSpan
+  /** Milliseconds since the call began. */
+  elapsedMs(): number
+  /** Begins one try at a runner. */
+  attempt(target: Target, call: Call): AttemptWatch
+}
+
+// A class because six layers write to it on every call, and closures made anew for each would be what costs.
+class Recorded implements CallRecord {
+  readonly startedAt: number
+  readonly layers: LayerRecord[] = []
+  readonly attempts: AttemptRecord[] = []
+  call: Call | undefined
+  source: CallRecord['source'] = 'gateway'
+  usage: Usage | undefined
+  error: GatewayError | undefined
+  firstByteMs: number | undefined
+  runnerMs = 0
+  readonly span: CallSpan
+  readonly #start = performance.now()
+
+  constructor(startedAt: number, span: CallSpan) {
+    this.startedAt = startedAt
+    this.span = span
+  }
+  heard(seat: Seated, verdict: Verdict, ms: number, call: Call): void {
+    this.call = call
+    this.layers.push({ name: seat.name, verdict: verdict.kind, decideMs: ms, settleMs: 0 })
+    if (this.span.sampled) this.#layerSpan(seat.name, 'request', ms)
+  }
+  settled(seat: Seated, ms: number): void {
+    const record = this.layers.findLast((each) => each.name === seat.name)
+    if (record) record.settleMs += ms
+    if (this.span.sampled) this.#layerSpan(seat.name, 'response', ms)
+  }
+  elapsedMs(): number {
+    return performance.now() - this.#start
+  }
+  attempt(target: Target, call: Call): AttemptWatch {
+    const noted: AttemptRecord = { target, startMs: this.elapsedMs() }
+    this.attempts.push(noted)
+    const span = this.span.attempt({ runner: target.runner, model: target.model, route: call.route })
+    return {
+      headers: span.headers,
+      end: ({ status, error }) => {
+        noted.endMs = this.elapsedMs()
+        if (status !== undefined) noted.status = status
+        if (error) noted.error = error.code
+        span.end({ ...(status === undefined ? {} : { status }), ...(error ? { error } : {}), usage: this.usage })
+      },
+    }
+  }
+  #layerSpan(name: string, phase: 'request' | 'response', ms: number): void {
+    const end = performance.timeOrigin + performance.now()
+    this.span.layer(name, phase, { startMs: end - ms, endMs: end })
+  }
+}
+
+/** Begins the record of a call. `startedAt` is in milliseconds since the epoch. */
+export function createCallRecord(startedAt: number, span: CallSpan): CallRecord {
+  return new Recorded(startedAt, span)
+}

@@ -1,0 +1,156 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Dispatcher, errors } from 'undici'
+import { type GatewayError, gatewayError } from '../plugins/errors.ts'
+
+/** One request to a runner. */
+export interface Outgoing {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** Names and values in turn. */
+  readonly headers: string[]
+  readonly body?: Buffer
+  /** Aborts the request in every phase, queued or half answered. */
+  readonly signal: AbortSignal
+}
+
+/** A runner's answer: its head, and a body that is read once. */
+export interface Exchange {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** Reading slowly pauses the socket; leaving early closes it. Throws {@link GatewayError}. */
+  readonly body: AsyncIterable<Buffer>
+  /** The first byte of the body that is not white space, once it is there; -1 for an empty body. Takes nothing away. */
+  firstByte(): Promise<number>
+  /** Gives the exchange up; a body that was not read to its end takes its socket with it. */
+  drop(): void
+}
+
+// Bytes that may wait in memory for a slow reader before the runner's socket is paused.
+const highWater = 256 * 1024
+
+/** Sends one request and resolves when the head of the answer is there. Throws `runner_*` or `client_closed`. */
+export function send(dispatcher: Dispatcher, outgoing: Outgoing): Promise<Exchange> {
+  return new Promise((resolve, reject) => {
+    const receiver = new Receiver(outgoing.signal, resolve, reject)
+    if (outgoing.signal.aborted) return receiver.abort()
+    const { method, path, headers, body } = outgoing
+    dispatcher.dispatch({ method, path, headers, body: body ?? null }, receiver)
+  })
+}
+
+// A class because it holds a socket: undici calls its methods, and its body is pulled from.
+class Receiver implements Dispatcher.DispatchHandler {
+  readonly #signal: AbortSignal
+  readonly #resolve: (exchange: Exchange) => void
+  readonly #reject: (error: GatewayError) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #queue: Buffer[] = []
+  #queued = 0
+  #ended = false
+  #error: GatewayError | undefined
+  #wake: (() => void) | undefined
+  readonly #onAbort = (): void => this.abort()
+
+  constructor(signal: AbortSignal, resolve: (exchange: Exchange) => void, reject: (error: GatewayError) => void) {
+    this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
+    signal.addEventListener('abort', this.#onAbort)
+  }
+
+  abort(): void {
+    this.#fail(gatewayError('client_closed', 'the call was given up'))
+    this.#controller?.abort(new errors.RequestAbortedError())
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#ended) controller.abort(new errors.RequestAbortedError())
+  }
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.#resolve({ status, headers, body: this.#body(), firstByte: () => this.#firstByte(), drop: () => this.abort() })
+  }
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.#queue.push(bytes)
+    this.#queued += bytes.length
+    if (this.#queued > highWater) controller.pause()
+    this.#wake?.()
+  }
+  onResponseEnd(): void {
+    this.#ended = true
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#wake?.()
+  }
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(runnerError(error))
+  }
+
+  #fail(error: GatewayError): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#error = error
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#reject(error)
+    this.#wake?.()
+  }
+
+  async *#body(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) {
+        if (this.#queued > 0) yield this.#take()
+        else if (this.#error) throw this.#error
+        else if (this.#ended) return
+        else await this.#more()
+      }
+    } finally {
+      this.abort()
+    }
+  }
+  async #firstByte(): Promise<number> {
+    for (;;) {
+      for (const bytes of this.#queue) for (const byte of bytes) if (byte > 0x20) return byte
+      if (this.#error) throw this.#error
+      if (this.#ended || this.#queued > highWater) return -1
+      await this.#more()
+    }
+  }
+  #take(): Buffer {
+    const bytes = this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue, this.#queued)
+    this.#queue = []
+    this.#queued = 0
+    if (this.#controller?.paused) this.#controller.resume()
+    return bytes
+  }
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined
+        resolve()
+      }
+    })
+  }
+}
+
+const unreachable = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+
+/** What undici or a socket reports, as our error. Addresses and URLs stay in `cause`, for the log. */
+export function runnerError(error: Error): GatewayError {
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  if (unreachable.has(code))
+    return gatewayError('runner_unreachable', 'the runner cannot be reached', { cause: error, retryAfterMs: 1000 })
+  if (code === 'UND_ERR_HEADERS_TIMEOUT')
+    return gatewayError('runner_timeout', 'the runner did not begin to answer in time', { cause: error })
+  if (timeouts.has(code))
+    return gatewayError('runner_timeout', 'the runner fell silent in the middle of its answer', { cause: error })
+  if (code === 'UND_ERR_ABORTED') return gatewayError('client_closed', 'the call was given up', { cause: error })
+  return gatewayError('runner_error', 'the connection to the runner broke', { cause: error })
+}

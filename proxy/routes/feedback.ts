@@ -1,0 +1,55 @@
+import { jsonFromBody } from '../../plugins/chat.ts'
+import { type GatewayError, gatewayError } from '../../plugins/errors.ts'
+import { replyFromBytes } from '../../plugins/reply.ts'
+import { createSchema, sayFault } from '../../plugins/schema.ts'
+import { through } from '../../plugins/stack.ts'
+import { writeAnswer } from '../answer.ts'
+import { openai } from '../dialect.ts'
+import type { Rooms } from '../rooms.ts'
+import { beginVisit, callOf, finish, frameOf, type Http } from '../visit.ts'
+
+/** What a caller thinks of an answer. */
+export interface Feedback {
+  /** The `x-request-id` of the answer, or the `id` of the completion. */
+  readonly id: string
+  /** −1 (bad) to 1 (good). */
+  readonly score: number
+}
+
+const schema = createSchema<Feedback>({
+  type: 'object',
+  required: ['id', 'score'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'string', minLength: 1, maxLength: 128 },
+    score: { type: 'number', minimum: -1, maximum: 1 },
+  },
+})
+
+const kind = { route: 'models', dialect: openai } as const
+
+/** `POST /v1/feedback`: kept with the call it is about, while that is remembered. Behind auth and request limits; 404 for an id not known. */
+export async function feedback(rooms: Rooms, body: Buffer, http: Http): Promise<void> {
+  const visit = beginVisit(rooms, kind, http)
+  const error: GatewayError | undefined = await writeAnswer(frameOf(rooms, visit), async () => {
+    const reply = await through(visit.setup.seating.models.seats, callOf(visit, body), {
+      inside: async () => {
+        const said = feedbackFromBody(body)
+        if (!rooms.noteFeedback(said)) throw gatewayError('not_found', 'no recent call has this id', { field: 'id' })
+        return replyFromBytes({ status: 202, streamed: false, source: 'layer' }, 'opaque', [
+          Buffer.from('{"accepted":true}'),
+        ])
+      },
+      witness: visit.record,
+    })
+    return { status: reply.status, headers: reply.headers, streamed: false, parts: reply.bytes() }
+  })
+  finish(rooms, visit, error)
+}
+
+function feedbackFromBody(body: Buffer): Feedback {
+  const value = jsonFromBody(body)
+  const [fault] = schema.faults(value)
+  if (fault) throw gatewayError('invalid_request', sayFault(fault), { field: fault.path })
+  return value as Feedback
+}

@@ -1,0 +1,34 @@
+import type { Call } from '../../plugins/call.ts'
+import type { Route } from '../../plugins/chat.ts'
+import type { Reply } from '../../plugins/reply.ts'
+import { type Answer, writeAnswer } from '../answer.ts'
+import type { Dialect } from '../dialect.ts'
+import type { Rooms } from '../rooms.ts'
+import { serve } from '../serve.ts'
+import { beginVisit, callOf, finish, frameOf, type Http } from '../visit.ts'
+
+/** One kind of call: its route, the dialect of its errors, and how HTTP becomes a call and a reply becomes HTTP again. */
+export interface InferenceRoute {
+  readonly route: Route
+  readonly dialect: Dialect
+  /** The call as layers see it. Absent: the body is already in the common shape and stays raw. */
+  toCall?(call: Call): Call
+  /** The reply in the route's own shape. */
+  toAnswer(reply: Reply, call: Call): Answer | Promise<Answer>
+}
+
+/** Serves one request of an inference route, from the first header to the last byte. Never throws. */
+export async function serveInference(rooms: Rooms, kind: InferenceRoute, inbound: Inbound): Promise<void> {
+  const visit = beginVisit(rooms, kind, inbound)
+  const error = await writeAnswer(frameOf(rooms, visit), async () => {
+    const call = callOf(visit, inbound.body)
+    const seen = kind.toCall?.(call) ?? call
+    return kind.toAnswer(await serve(visit.setup, seen, visit.record), seen)
+  })
+  finish(rooms, visit, error)
+}
+
+/** A request whose body has been read. */
+export interface Inbound extends Http {
+  readonly body: Buffer
+}

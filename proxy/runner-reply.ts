@@ -1,0 +1,149 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { gatewayError } from '../plugins/errors.ts'
+import { type HeaderNames, hopHeaders, internalHeaders, nominatedHeaders } from '../plugins/headers.ts'
+import { type BodyKind, type Reply, replyFromBytes, type Target } from '../plugins/reply.ts'
+import { wholeBody } from '../plugins/reply-bytes.ts'
+import { decoded } from './decode.ts'
+import type { Exchange } from './exchange.ts'
+import { peekEvents } from './peek.ts'
+
+/** What is known of the call when its answer arrives. */
+export interface ReplyContext {
+  readonly target: Target
+  readonly streamed: boolean
+  readonly includeUsage: boolean
+  readonly names: HeaderNames
+  readonly maxEventBytes: number
+  readonly maxBodyBytes: number
+  /** Milliseconds that a preamble without content may be held back while another runner could still take over. */
+  readonly holdMs: number
+}
+
+/**
+ * A runner's answer as a reply, in whatever shape it came: the body says what it is, not its content type. Throws a retryable
+ * `runner_*` for what another runner might do better.
+ */
+export async function replyFromExchange(exchange: Exchange, context: ReplyContext): Promise<Reply> {
+  if (exchange.status >= 300) return await refusedReply(exchange, context)
+  const body = decoded(exchange.body, exchange.headers['content-encoding'])
+  const kind = await kindOfBody(exchange)
+  const init = initOf(exchange, context)
+  if (kind === 'events') {
+    const { maxEventBytes, holdMs } = context
+    return replyFromBytes(init, 'events', await peekEvents(body, { maxEventBytes, holdMs }))
+  }
+  // A whole answer is read before its head goes out, so that a torn one can still be said with its true status.
+  const whole = withoutEndMark(await wholeBody(body, context.maxBodyBytes))
+  return replyFromBytes(init, kind, [whole])
+}
+
+function initOf({ status, headers }: Exchange, context: ReplyContext) {
+  const { streamed, includeUsage, target, maxEventBytes } = context
+  const outward = outwardHeaders(headers, context.names)
+  return {
+    status,
+    headers: outward,
+    streamed,
+    includeUsage,
+    target,
+    source: 'runner',
+    maxBytes: maxEventBytes,
+  } as const
+}
+
+const openers = new Set([0x7b, 0x5b])
+const fieldStarts = new Set([...'deir:'].map((char) => char.charCodeAt(0)))
+
+async function kindOfBody(exchange: Exchange): Promise<BodyKind> {
+  const { headers } = exchange
+  if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
+    return kindOfType(headers['content-type'])
+  const first = await exchange.firstByte()
+  if (openers.has(first)) return 'json'
+  if (fieldStarts.has(first) || (first === -1 && kindOfType(headers['content-type']) === 'events')) return 'events'
+  throw notJson()
+}
+
+function kindOfType(type: string | undefined): BodyKind {
+  return /event-stream/i.test(type ?? '') ? 'events' : 'json'
+}
+
+function notJson() {
+  return gatewayError('runner_protocol', 'the runner answered with neither JSON nor an event stream')
+}
+
+const endMark = /\s*data:\s*\[DONE\]\s*$/
+
+/** Some servers glue the end mark of a stream to a JSON document. */
+function withoutEndMark(body: Buffer): Buffer {
+  if (body.length < 12 || !body.subarray(-32).includes('[DONE]')) return body
+  const tail = body.subarray(-32).toString('latin1')
+  return endMark.test(tail) ? body.subarray(0, body.length - (tail.length - tail.replace(endMark, '').length)) : body
+}
+
+/** What is not a 2xx: retryable ones throw, the caller's own faults pass through as they came. */
+async function refusedReply(exchange: Exchange, context: ReplyContext): Promise<Reply> {
+  const { status, headers } = exchange
+  if (status === 401 || status === 403) {
+    exchange.drop()
+    throw gatewayError('runner_credential', "the runner refused the gateway's own credential")
+  }
+  if (status === 429 || status === 503) {
+    exchange.drop()
+    const code = status === 429 ? 'rate_limited' : 'no_capacity'
+    throw gatewayError(code, `the runner is out of capacity (${status})`, { retryAfterMs: retryAfterMs(headers) })
+  }
+  if (status >= 500 || status === 408 || status < 400) {
+    exchange.drop()
+    throw gatewayError(status === 504 ? 'runner_timeout' : 'runner_error', `the runner answered ${status}`)
+  }
+  const body = await wholeBody(decoded(exchange.body, headers['content-encoding']), context.maxBodyBytes)
+  const init = initOf(exchange, context)
+  const type = headers['content-type'] ?? 'application/json'
+  return replyFromBytes({ ...init, headers: { ...init.headers, 'content-type': type } }, 'opaque', [body])
+}
+
+/** Milliseconds of a `Retry-After` (seconds or date, RFC 9110 §10.2.3); 1,000 when there is none or it makes no sense. */
+export function retryAfterMs(headers: IncomingHttpHeaders): number {
+  const text = headers['retry-after']
+  if (!text) return 1000
+  const seconds = Number(text)
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now()
+  return ms > 0 && ms < 86_400_000 ? ms : 1000
+}
+
+// Framing is the route's business, and what a runner says about itself or about cookies is nobody's.
+const kept = new Set([
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'date',
+  'server',
+  'set-cookie',
+  'cache-control',
+  'x-accel-buffering',
+  'x-request-id',
+])
+
+/** The runner's headers that go on to the caller: no hop-by-hop ones, none that `Connection` nominates, none of our own names. */
+export function outwardHeaders(headers: IncomingHttpHeaders, names: HeaderNames): Record<string, string> {
+  const nominated = nominatedHeaders(headers.connection)
+  const own = ownHeaders(names)
+  const out: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || kept.has(name) || hopHeaders.has(name) || nominated.has(name) || own.has(name)) continue
+    out[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return out
+}
+
+const ownByPrefix = new Map<string, ReadonlySet<string>>()
+
+function ownHeaders(names: HeaderNames): ReadonlySet<string> {
+  let own = ownByPrefix.get(names.prefix)
+  if (!own) {
+    own = new Set([...Object.values(names), ...internalHeaders])
+    ownByPrefix.set(names.prefix, own)
+  }
+  return own
+}

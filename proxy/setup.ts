@@ -1,0 +1,155 @@
+import type { GatewayConfig } from '../config/schema.ts'
+import type { StoreConfig } from '../config/store.ts'
+import type { Call } from '../plugins/call.ts'
+import type { Route } from '../plugins/chat.ts'
+import { type HeaderNames, headerNames } from '../plugins/headers.ts'
+import type { Clock, Count, Host, Http, Log } from '../plugins/host.ts'
+import { layers } from '../plugins/index.ts'
+import type { Acting, Layer } from '../plugins/layer.ts'
+import type { Seated } from '../plugins/stack.ts'
+import type { Store } from '../plugins/store.ts'
+import type { TokenCounter } from '../plugins/tokens.ts'
+import { createTrustedProxies, type TrustedProxies } from './client-address.ts'
+import { type Board, createBoard } from './runner-board.ts'
+import { createRunnerClient } from './runner-client.ts'
+import { type RunnerSettings, runnerSettings } from './runner-settings.ts'
+import { createSecrets } from './secrets.ts'
+import type { Seating, Service } from './serve.ts'
+
+/** What outlives a configuration: state that a reload must not reset. */
+export interface Lasting {
+  readonly clock: Clock
+  readonly store: Store
+  readonly http: Http
+  readonly tokens: TokenCounter
+  readonly log: Log
+  count(what: Count, by?: number): void
+  /** A file named in the configuration, relative to it. Throws `config_invalid`. */
+  file(path: string): Buffer
+}
+
+/** One configuration, opened: the layers that sit, the way to the runners, and how many calls are still using it. */
+export interface Setup extends Service {
+  readonly config: GatewayConfig<StoreConfig>
+  readonly names: HeaderNames
+  /** Every layer the product has, in order; those that are off too. */
+  readonly layerNames: readonly string[]
+  readonly host: Host
+  readonly board: Board
+  readonly runnerSettings: readonly RunnerSettings[]
+  readonly proxies: TrustedProxies
+  readonly acting: ReadonlyMap<string, Acting>
+  /** Whether an answer to this call is held back whole before it is judged. */
+  buffers(call: Call): boolean
+  /** A call begins, or has ended, under this configuration. */
+  use(): void
+  leave(): void
+  /** No call will begin any more: closes once the last one has left. */
+  retire(): Promise<void>
+}
+
+/** Opens a configuration. Throws `config_invalid` for what only a layer can find wrong; nothing stays open then. */
+export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Lasting): Promise<Setup> {
+  const closing = new AbortController()
+  const runners = runnerSettings(config.runners, lasting.file)
+  const board = createBoard(
+    runners.map(({ name }) => name),
+    {
+      clock: lasting.clock,
+      policy: { after: config.runners[0]?.ejectAfter ?? 3, forMs: config.runners[0]?.ejectMs ?? 5000 },
+      onEject: () => lasting.count('routing.ejected'),
+    },
+  )
+  const names = headerNames(config.headers.prefix)
+  const client = createRunnerClient({ runners, retry: retryOf(config), board, names })
+  const proxies = createTrustedProxies(config.listen.trustedProxies)
+  const host: Host = {
+    ...lasting,
+    runners: { names: board.names, state: board.state, ask: client.ask },
+    declared: new Set(declaredClaims(config)),
+    conversationHeader: names.conversationId,
+    models: [],
+    trusts: proxies.trusts,
+    secret: createSecrets(config.signing, lasting.file),
+    closed: closing.signal,
+  }
+  const acting = await openLayers(config, host)
+  const users = createUsers(async () => {
+    closing.abort()
+    await Promise.all([...acting.values()].map((each) => each.close?.()))
+    await client.close()
+  })
+  return {
+    config,
+    names,
+    host,
+    board,
+    proxies,
+    acting,
+    runners: client,
+    runnerSettings: runners,
+    layerNames: layers.map(({ name }) => name),
+    seating: seatingOf(acting),
+    buffers: () => false,
+    ...users,
+  }
+}
+
+/** Opens the layers that are on. When one cannot be opened, those before it are closed again. */
+async function openLayers(config: GatewayConfig<StoreConfig>, host: Host): Promise<Map<string, Acting>> {
+  const acting = new Map<string, Acting>()
+  try {
+    for (const layer of layers as readonly Layer[]) {
+      const section = config.layers[layer.name]
+      if (section !== undefined) acting.set(layer.name, await layer.open(section, host))
+    }
+    return acting
+  } catch (fault) {
+    await Promise.allSettled([...acting.values()].map((each) => each.close?.()))
+    throw fault
+  }
+}
+
+const routes: readonly Route[] = ['chat', 'completions', 'messages', 'embeddings', 'models', 'passthrough']
+
+function seatingOf(acting: ReadonlyMap<string, Acting>): Record<Route, Seating> {
+  const seated = (route: Route): Seating => {
+    const here = (layers as readonly Layer[]).filter((layer) => acting.has(layer.name) && layer.routes.includes(route))
+    const seats = here.map(({ name }): Seated => ({ name, acting: acting.get(name) as Acting, mode: 'enforce' }))
+    return { seats, meters: here.some((layer) => layer.meters) }
+  }
+  return Object.fromEntries(routes.map((route) => [route, seated(route)])) as Record<Route, Seating>
+}
+
+function retryOf({ runners }: GatewayConfig) {
+  return {
+    maxAttempts: Math.max(1, ...runners.map((runner) => runner.maxAttempts)),
+    retryBudgetRatio: Math.max(0, ...runners.map((runner) => runner.retryBudgetRatio)),
+  }
+}
+
+/** Claims that auth turns into facts: paths that begin with one never read the body. */
+function declaredClaims({ layers: sections }: GatewayConfig): readonly string[] {
+  const auth = sections['auth'] as { readonly jwt_payload_fields?: readonly string[] } | undefined
+  return auth?.jwt_payload_fields ?? []
+}
+
+function createUsers(close: () => Promise<void>): Pick<Setup, 'use' | 'leave' | 'retire'> {
+  let users = 0
+  let retired: { readonly done: () => void; readonly all: Promise<void> } | undefined
+  return {
+    use() {
+      users++
+    },
+    leave() {
+      users--
+      if (users === 0) retired?.done()
+    },
+    async retire() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      retired ??= { done: resolve, all: promise.then(close) }
+      if (users === 0) retired.done()
+      await retired.all
+    },
+  }
+}

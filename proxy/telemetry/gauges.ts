@@ -1,0 +1,48 @@
+import type { Sample } from './series.ts'
+
+/** What the metrics are made for. */
+export interface MetricsOptions {
+  /** Of the product, such as `0.1.0`. */
+  readonly version: string
+  /** The commit it was built from; `unknown` where that is not known. */
+  readonly commit: string
+  /** The names of all layers of the product. */
+  readonly layers: readonly string[]
+}
+
+/** What has a value of its own at each scrape, and how it is told. */
+export function createGauges({ version, commit, layers }: MetricsOptions) {
+  const stages = new Map(layers.map((layer) => [layer, 0]))
+  let inflight = 0
+  let reloaded = true
+  let storeUp = () => true
+  let runners: () => Iterable<readonly [string, boolean]> = () => []
+  const one = (value: number | boolean): Sample[] => [{ labels: {}, value: Number(value) }]
+  return {
+    inflight: (by: 1 | -1): void => {
+      inflight += by
+    },
+    record: {
+      layerStage(name: string, stage: number): void {
+        if (stages.has(name)) stages.set(name, stage)
+      },
+      storeUp(ask: () => boolean): void {
+        storeUp = ask
+      },
+      runnersAvailable(ask: typeof runners): void {
+        runners = ask
+      },
+      reload(ok: boolean): void {
+        reloaded = ok
+      },
+    },
+    read: {
+      inflight_requests: () => one(inflight),
+      store_up: () => one(storeUp()),
+      config_last_reload_success: () => one(reloaded),
+      layer_stage: () => [...stages].map(([layer, value]) => ({ labels: { layer }, value })),
+      runner_available: () => [...runners()].map(([runner, up]) => ({ labels: { runner }, value: Number(up) })),
+      build_info: () => [{ labels: { version, node_version: process.version, commit }, value: 1 }],
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import type { Route } from '../../plugins/chat.ts'
+import type { Count } from '../../plugins/host.ts'
+import { metricTable } from './metric-table.ts'
+import {
+  type Arm,
+  type Executor,
+  type LayerStatus,
+  labelValues,
+  type Phase,
+  type Signal,
+  type Source,
+  type TokenKind,
+} from './metric-values.ts'
+import { createCounters, createHistograms, listed, type Sample, statusCodes } from './series.ts'
+
+/** A call that is over. */
+export interface EndedCall {
+  readonly route: Route
+  /** HTTP status; 499 for a caller that went away. */
+  readonly code: number
+  readonly source: Source
+  readonly arm: Arm
+  readonly seconds: number
+  readonly overheadSeconds?: number | undefined
+  /** Streams only. */
+  readonly ttftSeconds?: number | undefined
+}
+
+/** What calls are counted in, and how it is read. `layerNames` are those of the product. */
+export function createMeters(layerNames: readonly string[]) {
+  const route = listed('route', labelValues.route)
+  const [code, source] = [statusCodes('code'), listed('source', labelValues.source)]
+  const [arm, layer] = [listed('arm', labelValues.arm), listed('layer', layerNames)]
+  const [phase, status, by] = [
+    listed('phase', labelValues.phase),
+    listed('status', labelValues.status),
+    listed('by', labelValues.by),
+  ]
+  const [kind, signal] = [listed('kind', labelValues.kind), listed('signal', labelValues.signal)]
+  const [what, places] = [listed('event', labelValues.count), (list: readonly string[]) => list.keys()]
+  const requests = createCounters([route, code, source])
+  const durations = createHistograms([route, arm], metricTable.request_duration_seconds.buckets)
+  const overheads = createHistograms([route], metricTable.overhead_seconds.buckets)
+  const firstTokens = createHistograms([arm], metricTable.time_to_first_token_seconds.buckets)
+  const layers = createHistograms([layer, phase], metricTable.layer_duration_seconds.buckets)
+  const statuses = createCounters([layer, status, by])
+  const events = createCounters([what], places(labelValues.count))
+  const tokens = createCounters([kind], places(labelValues.kind))
+  const dropped = createCounters([signal], places(labelValues.signal))
+  return {
+    ended(call: EndedCall): void {
+      const at = route.at(call.route)
+      requests.add((at * code.values.length + code.at(call.code)) * source.values.length + source.at(call.source), 1)
+      durations.observe(at * arm.values.length + arm.at(call.arm), call.seconds)
+      if (call.overheadSeconds !== undefined) overheads.observe(at, call.overheadSeconds)
+      if (call.ttftSeconds !== undefined) firstTokens.observe(arm.at(call.arm), call.ttftSeconds)
+    },
+    record: {
+      layer: (name: string, of: Phase, seconds: number): void =>
+        layers.observe(layer.at(name) * phase.values.length + phase.at(of), seconds),
+      layerStatus: (name: string, said: LayerStatus, who: Executor): void =>
+        statuses.add((layer.at(name) * status.values.length + status.at(said)) * by.values.length + by.at(who), 1),
+      tokens: (of: TokenKind, count: number): void => tokens.add(kind.at(of), count),
+      count: (of: Count, count = 1): void => events.add(what.at(of), count),
+      dropped: (of: Signal, count: number): void => dropped.add(signal.at(of), count),
+    },
+    read: {
+      requests_total: requests.samples,
+      request_duration_seconds: durations.samples,
+      overhead_seconds: overheads.samples,
+      time_to_first_token_seconds: firstTokens.samples,
+      layer_duration_seconds: layers.samples,
+      layer_status_total: statuses.samples,
+      layer_events_total: () => events.samples().map(eventByLayer),
+      tokens_total: tokens.samples,
+      telemetry_dropped_total: dropped.samples,
+    },
+  }
+}
+
+function eventByLayer({ labels, value }: Sample): Sample {
+  const [layer = '', event = 'other'] = (labels['event'] as string).split('.')
+  return { labels: { layer, event }, value }
+}

@@ -1,0 +1,77 @@
+/** One metric as it is documented and exported; its full name is `foldgate_` and its key in {@link metricTable}. */
+export interface MetricEntry {
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly labels: readonly string[]
+  /** Upper bounds of a histogram's buckets, rising, without +Inf. */
+  readonly buckets?: readonly number[]
+}
+
+const counter = (help: string, labels: readonly string[] = []): MetricEntry => ({ type: 'counter', help, labels })
+const gauge = (help: string, labels: readonly string[] = []): MetricEntry => ({ type: 'gauge', help, labels })
+const histogram = (help: string, labels: readonly string[], buckets: readonly number[]) => ({
+  type: 'histogram' as const,
+  help,
+  labels,
+  buckets,
+})
+
+// The GenAI conventions' boundaries, continued for long streams.
+const callSeconds = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 160, 320, 640,
+]
+const overheadSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
+// vLLM's boundaries, so that a panel can subtract the runner's from ours.
+const firstTokenSeconds = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560,
+]
+const layerSeconds = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5]
+
+/** Every metric of the gateway, by name without the prefix. There are no others but those of the process (`process_*`, `nodejs_*`). */
+export const metricTable = {
+  requests_total: counter('Calls that ended, by route, HTTP status and who produced the answer.', [
+    'route',
+    'code',
+    'source',
+  ]),
+  request_duration_seconds: histogram(
+    'Seconds from the head of a request to the last byte of its answer.',
+    ['route', 'arm'],
+    callSeconds,
+  ),
+  overhead_seconds: histogram(
+    'Seconds the gateway itself added to a call, up to the first byte of a stream.',
+    ['route'],
+    overheadSeconds,
+  ),
+  time_to_first_token_seconds: histogram(
+    'Seconds from the head of a request to the first token of a stream.',
+    ['arm'],
+    firstTokenSeconds,
+  ),
+  layer_duration_seconds: histogram(
+    'Seconds a layer took in the gateway, on the way in (request), on the way back (response) or over a whole stream (stream).',
+    ['layer', 'phase'],
+    layerSeconds,
+  ),
+  layer_status_total: counter('Layers of calls that ended, by the status printed and who executed the layer.', [
+    'layer',
+    'status',
+    'by',
+  ]),
+  layer_stage: gauge('Stage of a layer: -1 rolled back, 0 gateway, 1 shadow, 2 to 5 canary, 6 native.', ['layer']),
+  layer_events_total: counter('What layers count, by layer and event.', ['layer', 'event']),
+  runner_available: gauge('1 while a runner takes calls, 0 while it is ejected.', ['runner']),
+  tokens_total: counter(
+    'Tokens of calls that ended, as runners counted them; estimated: counted by the gateway where a runner did not say.',
+    ['kind'],
+  ),
+  inflight_requests: gauge('Calls under way.'),
+  store_up: gauge('1 while the store answers.'),
+  config_last_reload_success: gauge('1 when the last configuration that was read is the one that runs.'),
+  telemetry_dropped_total: counter('Spans and log lines that were given up instead of slowing a call.', ['signal']),
+  build_info: gauge('1; what runs.', ['version', 'node_version', 'commit']),
+} as const satisfies Record<string, MetricEntry>
+
+/** The name of a metric without its prefix. */
+export type MetricName = keyof typeof metricTable

@@ -1,0 +1,69 @@
+import type { Route } from '../../plugins/chat.ts'
+import type { Count } from '../../plugins/host.ts'
+
+/** Who produced an answer: the gateway itself (refusals, cache), the runner, another runner after a failure, or load shedding. */
+export type Source = 'gateway' | 'runner' | 'fallback' | 'shed'
+/** Where the moving layer of a call decided. */
+export type Arm = 'gateway' | 'shadow' | 'proving' | 'native'
+/** `request` is a layer's way in, `response` its way back, `stream` its work on a stream's pieces. */
+export type Phase = 'request' | 'response' | 'stream'
+/** What the layer-status header says of one layer. */
+export type LayerStatus =
+  | 'active'
+  | 'evaporation-started'
+  | 'evaporation-accelerating'
+  | 'evaporation-complete'
+  | 'evaporation-bypassed'
+  | 'fallback'
+/** Who executed a layer. */
+export type Executor = 'gateway' | 'runner' | 'none'
+/** `estimated` are tokens that the gateway counted itself because the runner did not say. */
+export type TokenKind = 'input' | 'output' | 'cached' | 'reasoning' | 'estimated'
+/** What may be dropped instead of slowing a call. */
+export type Signal = 'traces' | 'logs'
+
+/** Every value of a closed list; the compiler refuses one that is missing or made up. */
+const all = <V extends string>(values: Readonly<Record<V, 1>>): readonly V[] => Object.keys(values) as V[]
+
+/** The closed lists that labels take their values from. */
+export const labelValues = {
+  route: all<Route>({ chat: 1, completions: 1, messages: 1, embeddings: 1, models: 1, passthrough: 1 }),
+  source: all<Source>({ gateway: 1, runner: 1, fallback: 1, shed: 1 }),
+  arm: all<Arm>({ gateway: 1, shadow: 1, proving: 1, native: 1 }),
+  phase: all<Phase>({ request: 1, response: 1, stream: 1 }),
+  status: all<LayerStatus>({
+    active: 1,
+    'evaporation-started': 1,
+    'evaporation-accelerating': 1,
+    'evaporation-complete': 1,
+    'evaporation-bypassed': 1,
+    fallback: 1,
+  }),
+  by: all<Executor>({ gateway: 1, runner: 1, none: 1 }),
+  kind: all<TokenKind>({ input: 1, output: 1, cached: 1, reasoning: 1, estimated: 1 }),
+  signal: all<Signal>({ traces: 1, logs: 1 }),
+  count: all<Count>({
+    'cache.hit': 1,
+    'cache.miss': 1,
+    'cache.bypass': 1,
+    'cache.hash-field-absent': 1,
+    'cache.stored': 1,
+    'cache.not-stored': 1,
+    'cache.coalesced': 1,
+    'rate-limit.refused': 1,
+    'rate-limit.refunded': 1,
+    'rate-limit.cut': 1,
+    'rate-limit.store-lost': 1,
+    'rate-limit.estimated-usage': 1,
+    'auth.refused': 1,
+    'auth.jwks-failed': 1,
+    'prompt.context-dropped': 1,
+    'postprocess.redacted': 1,
+    'postprocess.blocked': 1,
+    'postprocess.retried': 1,
+    'postprocess.repaired': 1,
+    'postprocess.review-sent': 1,
+    'postprocess.review-failed': 1,
+    'routing.ejected': 1,
+  }),
+} as const

@@ -1,0 +1,131 @@
+import { collectDefaultMetrics, type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
+import type { Count } from '../../plugins/host.ts'
+import { createGauges, type MetricsOptions } from './gauges.ts'
+import { createMeters, type EndedCall } from './meters.ts'
+import { type MetricEntry, type MetricName, metricTable } from './metric-table.ts'
+import type { Executor, LayerStatus, Phase, Signal, TokenKind } from './metric-values.ts'
+import type { Sample } from './series.ts'
+
+/** What a scrape gets. */
+export interface Exposition {
+  readonly contentType: string
+  readonly body: string
+}
+
+/** The gateway's counters, for the life of the process. Recording costs an addition or two; whatever is not on a closed list is `other`. */
+export interface Metrics {
+  /** A call has begun: it is in flight until `ended`, which must follow exactly once. */
+  begun(): void
+  ended(call: EndedCall): void
+  layer(name: string, phase: Phase, seconds: number): void
+  layerStatus(name: string, status: LayerStatus, by: Executor): void
+  /** −1 rolled back, 0 gateway (from the start), 1 shadow, 2 to 5 canary, 6 native. */
+  layerStage(name: string, stage: number): void
+  tokens(kind: TokenKind, count: number): void
+  /** `by` defaults to 1. */
+  count(what: Count, by?: number): void
+  /** Asked at each scrape. */
+  storeUp(ask: () => boolean): void
+  /** The runners of the running configuration and whether each takes calls; asked at each scrape. */
+  runnersAvailable(ask: () => Iterable<readonly [name: string, available: boolean]>): void
+  /** Whether the configuration that was read last is running now. */
+  reload(ok: boolean): void
+  dropped(signal: Signal, count: number): void
+  /** Everything, as OpenMetrics 1.0 or in Prometheus' text format 0.0.4, whichever `accept` prefers. */
+  text(accept?: string): Promise<Exposition>
+}
+
+/** Makes the {@link Metrics}. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const meters = createMeters(options.layers)
+  const gauges = createGauges(options)
+  const registries = createRegistries({ ...meters.read, ...gauges.read })
+  return {
+    ...meters.record,
+    ...gauges.record,
+    begun: () => gauges.inflight(1),
+    ended(call) {
+      gauges.inflight(-1)
+      meters.ended(call)
+    },
+    text: async (accept) => {
+      const registry = prefersOpenMetrics(accept) ? registries.open : registries.classic
+      return { contentType: registry.contentType, body: await registry.metrics() }
+    },
+  }
+}
+
+type Readers = Readonly<Record<MetricName, () => Sample[]>>
+
+function createRegistries(readers: Readers) {
+  const classic = new Registry()
+  const open = new Registry<OpenMetricsContentType>()
+  open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+  for (const registry of [classic, open]) {
+    for (const [name, read] of Object.entries(readers)) {
+      const entry: MetricEntry = metricTable[name as MetricName]
+      const full = `foldgate_${name}`
+      register(registry, { name: full, help: entry.help, type: entry.type }, () =>
+        read().map(({ part, ...sample }) => (part ? { ...sample, metricName: full + part } : sample)),
+      )
+    }
+    for (const metric of processMetrics()) {
+      register(registry, metric, async () => (await metric.get()).values)
+    }
+  }
+  return { classic, open }
+}
+
+/** What prom-client's registry asks of a metric, beyond its declared type. */
+interface Described {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+}
+interface Readable extends Described {
+  get(): Promise<{ values: unknown[] }>
+}
+
+// An object a registry, because rendering OpenMetrics renames counters in place.
+function register(
+  registry: Pick<Registry, 'registerMetric'>,
+  { name, help, type }: Described,
+  values: () => unknown[] | Promise<unknown[]>,
+): void {
+  const metric = {
+    name,
+    help,
+    type,
+    async get() {
+      return { name: metric.name, help, type, aggregator: 'sum', values: await values() }
+    },
+  }
+  registry.registerMetric(metric as unknown as Metric)
+}
+
+let ofProcess: readonly Readable[] | undefined
+
+/** The metrics of the process, once a process: each set of them watches the event loop and the garbage collector for good. */
+function processMetrics(): readonly Readable[] {
+  if (ofProcess === undefined) {
+    const registry = new Registry()
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 })
+    const known = registry.getMetricsAsArray() as unknown as Readable[]
+    // prom-client's gauges that end in _total break the naming rules, and only repeat sums of others.
+    ofProcess = known.filter(({ name, type }) => type === 'counter' || !name.endsWith('_total'))
+  }
+  return ofProcess
+}
+
+function prefersOpenMetrics(accept = ''): boolean {
+  const wanted = quality(accept, 'application/openmetrics-text')
+  return wanted > 0 && wanted >= quality(accept, 'text/plain')
+}
+
+/** The weight an `Accept` header gives one media type by name (RFC 9110 §12.5.1); 0 when it does not name it. */
+function quality(accept: string, type: string): number {
+  const range = accept.split(',').find((each) => each.split(';', 1)[0]?.trim().toLowerCase() === type)
+  if (range === undefined) return 0
+  const weight = /;\s*q=([\d.]+)/i.exec(range)?.[1]
+  return weight === undefined ? 1 : Number(weight) || 0
+}

@@ -1,0 +1,110 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Call } from '../plugins/call.ts'
+import type { Route } from '../plugins/chat.ts'
+import { type GatewayError, gatewayError } from '../plugins/errors.ts'
+import type { AnswerFrame } from './answer.ts'
+import { type CallRecord, createCallRecord } from './call-record.ts'
+import { type Caller, callFromCaller, createCaller } from './caller.ts'
+import type { Dialect } from './dialect.ts'
+import { ownHeaders } from './own-headers.ts'
+import type { Rooms } from './rooms.ts'
+import type { Setup } from './setup.ts'
+
+/** One call with everything that goes along with it. */
+export interface Visit {
+  readonly kind: { readonly route: Route; readonly dialect: Dialect }
+  readonly caller: Caller
+  readonly record: CallRecord
+  readonly setup: Setup
+}
+
+/** A call begins: it is counted, its span is open, and the configuration in force now is its own until it ends. */
+export function beginVisit(rooms: Rooms, kind: Visit['kind'], http: Http): Visit {
+  const setup = rooms.setup()
+  const caller = createCaller(http.request, http.response, setup.config.headers.trustRequestId)
+  const record = beginRecord(rooms, { route: kind.route, caller, startedAt: setup.host.clock.now() })
+  rooms.flights.began()
+  rooms.metrics.begun()
+  setup.use()
+  return { kind, caller, record, setup }
+}
+
+/** A request and the response it gets. */
+export interface Http {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+function beginRecord(rooms: Rooms, call: { route: Route; caller: Caller; startedAt: number }): CallRecord {
+  const {
+    route,
+    startedAt,
+    caller: { request },
+  } = call
+  const { traceparent, tracestate } = request.headers
+  const span = rooms.tracing.begin({
+    route,
+    method: request.method ?? 'POST',
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    tracestate: Array.isArray(tracestate) ? tracestate.join(',') : tracestate,
+    startMs: startedAt,
+  })
+  return createCallRecord(startedAt, span)
+}
+
+/** How the answer of this visit is written. */
+export function frameOf(rooms: Rooms, visit: Visit): AnswerFrame {
+  const { caller, kind, record, setup } = visit
+  return {
+    response: caller.response,
+    dialect: kind.dialect,
+    requestId: caller.requestId,
+    times: setup.config.listen,
+    headers: () => ownHeaders(visit, rooms.draining()),
+    begun: () => {
+      record.firstByteMs ??= record.elapsedMs()
+    },
+  }
+}
+
+/** The call is over, however it ended: metrics, span, log line, and everything that hung on it given back. */
+export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undefined): void {
+  const { caller, kind, record, setup } = visit
+  const left = caller.signal.aborted && !caller.response.writableFinished
+  const error = left ? gatewayError('client_closed', 'the caller went away') : failure
+  record.error = error
+  caller.over()
+  const status = left ? 499 : caller.response.statusCode
+  rooms.metrics.ended(measured(visit, status))
+  for (const layer of record.layers) {
+    rooms.metrics.layer(layer.name, 'request', layer.decideMs / 1000)
+    rooms.metrics.layer(layer.name, 'response', layer.settleMs / 1000)
+  }
+  if (record.usage) {
+    rooms.metrics.tokens('input', record.usage.prompt_tokens ?? 0)
+    rooms.metrics.tokens('output', record.usage.completion_tokens ?? 0)
+    rooms.metrics.tokens('cached', record.usage.prompt_tokens_details?.cached_tokens ?? 0)
+  }
+  record.span.end({ code: status, source: record.source, ...(error ? { error } : {}) })
+  rooms.remember(caller, record, { route: kind.route, status })
+  rooms.flights.ended()
+  setup.leave()
+}
+
+function measured({ kind, record }: Visit, status: number) {
+  const seconds = record.elapsedMs() / 1000
+  const first = record.firstByteMs
+  return {
+    route: kind.route,
+    code: status,
+    source: record.source,
+    arm: 'gateway',
+    seconds,
+    ...(first === undefined ? {} : { overheadSeconds: (first - record.runnerMs) / 1000, ttftSeconds: first / 1000 }),
+  } as const
+}
+
+/** The call of a visit, as the outermost layer is asked about it. */
+export function callOf({ kind, caller, record, setup }: Visit, body: Buffer): Call {
+  return callFromCaller(caller, { route: kind.route, body, now: record.startedAt, proxies: setup.proxies })
+}
