@@ -1,17 +1,23 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { GatewayError, gatewayError } from '../plugins/errors.ts'
+import { type Fault, GatewayError, gatewayError } from '../plugins/errors.ts'
 import type { Check, Notes } from './check.ts'
 import { namedFiles } from './named-files.ts'
-import { minKeyBytes, readNamedFile, readSecretFile, resolveFrom } from './secret-file.ts'
+import { minKeyBytes, readNamedFile, readSecretFile, requireFile, resolveFrom } from './secret-file.ts'
 
 /** Tries something that reads a file; what it throws becomes a fault at `path`. */
 function attempt(notes: Notes, path: string, read: () => void): void {
+  const message = whyNot(read)
+  if (message !== undefined) notes.fault(path, message)
+}
+
+function whyNot(read: () => void): string | undefined {
   try {
     read()
+    return undefined
   } catch (reason) {
-    if (!(reason instanceof GatewayError)) throw reason
-    notes.fault(path, reason.message)
+    if (reason instanceof GatewayError) return reason.message
+    throw reason
   }
 }
 
@@ -60,12 +66,12 @@ const tokens: Check = {
   },
 }
 
-const named: Check = {
-  reads: ['layers'],
-  run({ layers }, notes) {
-    for (const { path, file } of namedFiles(layers, 'layers'))
-      attempt(notes, path, () => readNamedFile(resolveFrom(notes.base, file)))
-  },
+/** A fault for every file that a configuration names under a key `file` or `…File` and that cannot be read. Looks at the value as written. */
+export function missingFiles(value: unknown, base: string): Fault[] {
+  return namedFiles(value).flatMap(({ path, file }) => {
+    const message = whyNot(() => requireFile(resolveFrom(base, file)))
+    return message === undefined ? [] : [{ path, message }]
+  })
 }
 
 /** A SHA-256 in lower-case hex from a file. Throws `config_invalid`. */
@@ -110,6 +116,7 @@ function secureContext(files: TlsFiles, path: string, notes: Notes): void {
   }
   const [cert, key, ca] = [read('certFile'), read('keyFile'), read('caFile')]
   try {
+    if (ca) new X509Certificate(ca)
     createSecureContext({ cert, key, ca })
   } catch {
     notes.fault(path, 'does not work: certificate, key and authorities must be PEM and belong together')
@@ -117,4 +124,4 @@ function secureContext(files: TlsFiles, path: string, notes: Notes): void {
 }
 
 /** Checks that the files a configuration names are there and hold what they should. */
-export const fileChecks: readonly Check[] = [signing, runners, listener, tokens, named]
+export const fileChecks: readonly Check[] = [signing, runners, listener, tokens]

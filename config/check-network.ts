@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Check } from './check.ts'
+import { isLoopback } from './loopback.ts'
 
 const proxies: Check = {
   reads: ['listen'],
@@ -47,12 +48,6 @@ const adminTokens: Check = {
       notes.warn('admin.tokens', `is empty, so on ${admin.host} nothing but probes and metrics can be asked`)
     }
   },
-}
-
-/** Whether a host to listen on, or to connect to, is this machine only. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[|\]$/g, '')
-  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'))
 }
 
 /** Checks of the two listeners. */

@@ -1,6 +1,6 @@
 import type { Check, Notes } from './check.ts'
-import { isLoopback } from './check-network.ts'
 import { closest } from './closest.ts'
+import { isLoopback } from './loopback.ts'
 import type { RunnerConfig } from './runners.ts'
 import { valueAt } from './wording.ts'
 
@@ -31,7 +31,6 @@ function checkUrl(runner: RunnerConfig, path: string, notes: Notes): void {
   if (url.username || url.password) {
     notes.fault(`${path}.url`, 'must not hold a user or password; use apiKeyFile or headers')
   }
-  notes.warn(`${path}.url`, 'ends in /v1, which is added to it: calls go to /v1/v1/…')
   const plain = url.protocol === 'http:' && !isLoopback(url.hostname)
   if (plain && runner.apiKeyFile !== null)
     notes.warn(`${path}.url`, 'sends the API key over plain HTTP to another host')

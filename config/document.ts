@@ -28,16 +28,26 @@ export function documentFromText(text: string): ConfigDocument {
   const lineAt = (offset: number) => lines.linePos(offset).line
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true, logLevel: 'silent' })
-    const faults = [...document.errors, ...document.warnings].map(
-      (error): Fault => ({ path: '', message: plainMessage(error.message), line: lineAt(error.pos[0]) }),
-    )
+    const errors = [...document.errors, ...document.warnings]
+    if (errors.some((error) => /call stack|stack overflow/i.test(error.message))) return unreadable(tooDeep)
+    const faults = errors
+      .slice(0, maxFaults)
+      .map((error): Fault => ({ path: '', message: plainMessage(error.message), line: lineAt(error.pos[0]) }))
     const value = faults.length > 0 ? undefined : plainValue(document)
     if (value === null) faults.push({ path: '', message: 'the file is empty' })
     return { value, faults, line: (path) => lineOfPath(document, path, lineAt) }
   } catch (reason) {
-    const message = reason instanceof ReferenceError ? 'too many aliases' : 'the file is nested too deeply'
-    return { value: undefined, faults: [{ path: '', message }], line: () => undefined }
+    if (reason instanceof ReferenceError) return unreadable('aliases stand for too much: more than a hundred copies')
+    return unreadable(reason instanceof TypeError ? 'an anchor is used inside itself' : tooDeep)
   }
+}
+
+/** Faults of form that are listed at most; one slip can cause many. */
+const maxFaults = 20
+const tooDeep = 'the file is nested too deeply'
+
+function unreadable(message: string): ConfigDocument {
+  return { value: undefined, faults: [{ path: '', message }], line: () => undefined }
 }
 
 /** Aliases become copies, so that filling in a default at one place does not show at another. */

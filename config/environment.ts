@@ -52,7 +52,7 @@ function override(target: unknown, { name, text, root }: Setting): Outcome {
   let path = ''
   for (const [index, segment] of segments.entries()) {
     const key = keyFromSegment(segment, place, holder)
-    if (typeof key === 'object') return { path: path || segment, message: key.why }
+    if (typeof key === 'object') return { path: path || segment.toLowerCase(), message: key.why }
     place = stepInto(root, place, key)
     path = joinPath(path, key)
     const last = index === segments.length - 1

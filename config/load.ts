@@ -3,6 +3,7 @@ import { canonicalDigest } from '../plugins/canonical.ts'
 import { type Fault, GatewayError, gatewayError } from '../plugins/errors.ts'
 import type { Schema } from '../plugins/schema.ts'
 import { checkConfig } from './check.ts'
+import { missingFiles } from './check-files.ts'
 import { type ConfigDocument, documentFromText } from './document.ts'
 import { type Overridden, overrideFromEnvironment } from './environment.ts'
 import { namedFiles } from './named-files.ts'
@@ -94,18 +95,26 @@ function draftFromDocument(document: ConfigDocument, base: string, { schema, env
     faults: outside,
     overridden: names,
   } = overrideFromEnvironment(document.value, env, schema.json)
-  const { value, faults: unread, written, files } = substituteFiles(overridden, base)
+  const { value, faults: unread, written, files: included } = substituteFiles(overridden, base)
   const shape = schema.faults(value).map((fault) => wordFault(fault, schema.json, value))
   const unsound = sectionsOf([...outside, ...unread, ...shape])
   const sound = withoutSections(value as Record<string, unknown>, unsound)
   const checked = schema.faults(sound).length > 0 ? nothing : checkConfig(schema.parse(sound), base, unsound)
   const place = (fault: Fault) => placed(fault, document, names)
-  const faults = [...outside, ...unread, ...shape, ...checked.faults].map(place).sort(byLine)
+  const files = missingFiles(value, base)
+  const faults = distinct([...outside, ...unread, ...shape, ...files, ...checked.faults])
+    .map(place)
+    .sort(byLine)
   const config = faults.length === 0 ? schema.parse(value) : undefined
-  return { config, faults, warnings: checked.warnings.map(place).sort(byLine), files, written }
+  return { config, faults, warnings: checked.warnings.map(place).sort(byLine), files: included, written }
 }
 
 const nothing: Draft = { config: undefined, faults: [], warnings: [], files: [], written: new Map() }
+
+/** The same thing is said once, whoever found it. */
+function distinct(faults: readonly Fault[]): Fault[] {
+  return [...new Map(faults.map((fault) => [`${fault.path}\n${fault.message}`, fault])).values()]
+}
 
 /** The sections that faults stand in: the first step of a path, and the layer inside `layers`. */
 function sectionsOf(faults: readonly Fault[]): ReadonlySet<string> {

@@ -77,6 +77,9 @@ interface Fingerprint {
   readonly missing: boolean
 }
 
+/** Beyond this a file is told apart by its size and times instead of its content, in bytes. */
+const largeBytes = 1_048_576
+
 function fingerprint(files: readonly string[]): Fingerprint {
   const hash = createHash('sha256')
   let missing = false
@@ -88,9 +91,10 @@ function fingerprint(files: readonly string[]): Fingerprint {
   return { digest: hash.digest('hex'), missing }
 }
 
-function contentOf(file: string): Buffer | undefined {
+function contentOf(file: string): Buffer | string | undefined {
   try {
-    return readFileSync(file)
+    const { size, mtimeMs, ino } = statSync(file)
+    return size > largeBytes ? `${size} ${mtimeMs} ${ino}` : readFileSync(file)
   } catch {
     return undefined
   }

@@ -8,17 +8,31 @@ import { memberNames, placeFromSchema, type SchemaPlace, stepInto } from './sche
 export function wordFault(fault: Fault, root: JsonSchema, value: unknown): Fault {
   if (fault.message.startsWith('unknown key')) return wordUnknownKey(fault, root)
   if (fault.message.startsWith('must be one of ')) return wordEnum(fault, valueAt(value, fault.path))
-  return fault
+  return fault.message.startsWith('must match ') ? wordPattern(fault, root) : fault
+}
+
+/** A pattern says little by itself; the description of the field says what is meant. */
+function wordPattern(fault: Fault, root: JsonSchema): Fault {
+  const description = placeAt(root, stepsFromPath(fault.path)).find(
+    (schema) => typeof schema['description'] === 'string',
+  )
+  return description
+    ? { ...fault, message: `${fault.message} (${String(description['description']).replace(/\.$/, '')})` }
+    : fault
+}
+
+function placeAt(root: JsonSchema, steps: readonly string[]): SchemaPlace {
+  return steps.reduce((place, step) => stepInto(root, place, step), placeFromSchema(root))
 }
 
 function wordUnknownKey(fault: Fault, root: JsonSchema): Fault {
   if (laterKeys.includes(fault.path)) return { ...fault, message: 'is not available in this version; take it out' }
   const steps = stepsFromPath(fault.path)
   const key = steps.pop() ?? ''
-  let place: SchemaPlace = placeFromSchema(root)
-  for (const step of steps) place = stepInto(root, place, step)
-  const near = closest(key, memberNames(place))
-  return near === undefined ? fault : { ...fault, message: `unknown key; did you mean ${near}?` }
+  const known = memberNames(placeAt(root, steps))
+  const near = closest(key, known)
+  if (near !== undefined) return { ...fault, message: `unknown key; did you mean ${near}?` }
+  return { ...fault, message: known.length > 0 ? `unknown key; known: ${known.join(', ')}` : 'unknown key' }
 }
 
 function wordEnum(fault: Fault, given: unknown): Fault {

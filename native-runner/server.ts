@@ -137,6 +137,8 @@ function addRules(app: FastifyInstance, room: Room, options: ServerOptions): voi
   })
   app.addHook('onResponse', async (request, reply) => {
     room.meter.answered(request.routeOptions.url ?? 'unknown', reply.statusCode)
+    // An answer begun before the runner was told to stop could not announce that its connection ends.
+    if (room.draining()) setImmediate(() => app.server.closeIdleConnections())
   })
   app.setErrorHandler((error, _request, reply) => sendRefusal(reply, refusalFromFastify(error)))
   app.setNotFoundHandler((request, reply) => {

@@ -56,6 +56,7 @@ export async function* eventsFromPieces(
     }
     yield doneEvent
   } catch (error) {
-    yield `data: ${JSON.stringify(bodyFromRefusal(refusalFrom(error)))}\n\n`
+    const why = signal.aborted ? signal.reason : error
+    yield `data: ${JSON.stringify(bodyFromRefusal(refusalFrom(why)))}\n\n`
   }
 }

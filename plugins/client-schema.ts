@@ -29,14 +29,11 @@ export const schemaLimits = {
   steps: 500_000,
 } as const
 
-const branching: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
-
-type Draft = 'draft-04' | 'draft-07' | '2019-09' | '2020-12'
 const makers = { 'draft-04': Ajv, 'draft-07': Ajv, '2019-09': Ajv2019, '2020-12': Ajv2020 } as const
-
+type Draft = keyof typeof makers
+const dialect = /^https?:\/\/json-schema\.org\/(?:draft\/(2019-09|2020-12)|(draft-0[467]))\/schema#?$/
 const byIdentity = new WeakMap<object, ClientSchema>()
 const byDigest = new Map<string, { readonly schema: ClientSchema; readonly bytes: number }>()
-const mostKept = { entries: 256, bytes: 4 * 1024 * 1024 }
 let keptBytes = 0
 
 /**
@@ -71,7 +68,7 @@ function keep(digest: string, schema: ClientSchema, bytes: number): void {
   byDigest.set(digest, { schema, bytes })
   keptBytes += bytes
   for (const [oldest, entry] of byDigest) {
-    if (byDigest.size <= mostKept.entries && keptBytes <= mostKept.bytes) break
+    if (byDigest.size <= 256 && keptBytes <= 4 * 1024 * 1024) break
     byDigest.delete(oldest)
     keptBytes -= entry.bytes
   }
@@ -103,7 +100,7 @@ function memberFault(key: string, member: unknown): string | undefined {
   const { enum: values, branches, pattern } = schemaLimits
   const length = Array.isArray(member) || typeof member === 'string' ? member.length : 0
   if (key === 'enum' && length > values) return `has more than ${values} values`
-  if (branching.has(key) && length > branches) return `has more than ${branches} branches`
+  if (/^(?:anyOf|oneOf|allOf|prefixItems)$/.test(key) && length > branches) return `has more than ${branches} branches`
   return key === 'pattern' && length > pattern ? `is longer than ${pattern} characters` : undefined
 }
 
@@ -113,9 +110,7 @@ function draftOf(named: unknown, text: string, at: string): Draft {
     if (/"exclusiveM(?:in|ax)imum":(?:true|false)/.test(text)) return 'draft-04'
     return /"items":\[|"additionalItems":/.test(text) ? 'draft-07' : '2020-12'
   }
-  const draft = /^https?:\/\/json-schema\.org\/(?:draft\/(2019-09|2020-12)|(draft-0[467]))\/schema#?$/.exec(
-    String(named),
-  )
+  const draft = dialect.exec(String(named))
   if (draft) return (draft[1] ?? (draft[2] === 'draft-04' ? 'draft-04' : 'draft-07')) as Draft
   throw refusal(at, '$schema', 'names a draft that is not known; known: 2020-12, 2019-09, draft-07, draft-06, draft-04')
 }
@@ -125,8 +120,7 @@ function compiled(text: string, digest: string, at: string): ClientSchema {
   const draft = draftOf(JSON.parse(text).$schema, text, at)
   const schema = JSON.parse(text, draft === 'draft-04' ? modernised : undefined)
   for (const member of ['$schema', '$async', 'id']) if (typeof schema === 'object') delete schema[member]
-  const validate = compile(schema, draft, at)
-  return { digest, faults: (value) => check(validate, value) }
+  return { digest, faults: check.bind(undefined, compile(schema, draft, at)) }
 }
 
 /** Draft 04 said exclusive bounds as a flag beside the bound. */
@@ -140,24 +134,18 @@ function modernised(_key: string, value: unknown): unknown {
   return value
 }
 
-const metaChecks = new Map<Draft, Ajv>()
+const metaChecks: Partial<Record<Draft, Ajv>> = {}
 
 function compile(schema: unknown, draft: Draft, at: string): ValidateFunction {
-  let meta = metaChecks.get(draft)
-  if (!meta) {
-    meta = new makers[draft]({ strict: false, logger: false, validateFormats: false })
-    metaChecks.set(draft, meta)
-  }
+  metaChecks[draft] ??= new makers[draft]({ ...tolerant, validateFormats: false })
+  const meta = metaChecks[draft]
   if (!meta.validateSchema(schema as object)) {
     const [fault] = faultsFromErrors(meta.errors)
     throw refusal(at, fault?.path ?? '', fault?.message ?? 'is not a valid schema')
   }
   // One instance a schema, so that an `$id` of one never meets that of another. It holds no meta-schema: that makes it cheap.
   const ajv = new makers[draft](options)
-  for (const keyword of metered) {
-    const rule = ajv.RULES.all[keyword]
-    if (rule && typeof rule === 'object') meter(rule.definition as CodeKeywordDefinition)
-  }
+  for (const keyword of metered) meter(ajv.getKeyword(keyword))
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword(uniqueItems)
   try {
@@ -168,16 +156,14 @@ function compile(schema: unknown, draft: Draft, at: string): ValidateFunction {
 }
 
 function compileFault(schema: unknown, cause: unknown, at: string): GatewayError {
-  const { missingRef, pattern } = cause as { missingRef?: string; pattern?: string }
-  if (missingRef !== undefined) {
-    const path = pathOf(schema, (key, value) => /^\$(?:\w+R|r)ef$/.test(key) && missingRef.endsWith(String(value)))
+  const { missingRef: missing, pattern, message } = cause as Error & { missingRef?: string; pattern?: string }
+  if (missing !== undefined) {
+    const path = pathOf(schema, (key, ref) => /^\$(\w+R|r)ef$/.test(key) && `${missing}#`.includes(String(ref)))
     return refusal(at, path, 'refers to something that is not in this schema; nothing is ever fetched', cause)
   }
-  if (pattern !== undefined) {
-    const path = pathOf(schema, (key, value) => value === pattern || key === pattern)
-    return refusal(at, path, 'is not a pattern that can be matched in linear time (RE2 syntax)', cause)
-  }
-  return refusal(at, '', cause instanceof Error ? cause.message : 'is not a valid schema', cause)
+  if (pattern === undefined) return refusal(at, '', message, cause)
+  const path = pathOf(schema, (key, value) => value === pattern || key === pattern)
+  return refusal(at, path, 'is not a pattern that can be matched in linear time (RE2 syntax)', cause)
 }
 
 /** The dotted path of the first member that fits; empty when none does. */
@@ -194,7 +180,6 @@ function pathOf(value: unknown, fits: (key: string, member: unknown) => boolean,
 // One check runs at a time and to its end, so one counter serves them all.
 let steps = 0
 const exhausted = Symbol('exhausted')
-
 function spend(amount: number): void {
   steps -= amount
   if (steps < 0) throw exhausted
@@ -205,16 +190,16 @@ function check(validate: ValidateFunction, value: unknown): readonly Fault[] {
   try {
     return validate(value) ? [] : faultsFromErrors(validate.errors)
   } catch (reason) {
-    const message =
-      reason === exhausted ? `takes more than ${schemaLimits.steps} steps to check` : 'is nested too deeply to check'
-    return [{ path: '', message }]
+    return [{ path: '', message: reason === exhausted ? 'takes too many steps to check' : 'is nested too deeply' }]
   }
 }
 
 // Only references and alternatives can make a check cost more than schema size times value size.
 const metered = ['$ref', '$dynamicRef', '$recursiveRef', 'anyOf', 'oneOf', 'allOf', 'enum']
 
-function meter(definition: CodeKeywordDefinition): void {
+function meter(keyword: unknown): void {
+  if (typeof keyword === 'boolean') return
+  const definition = keyword as CodeKeywordDefinition
   const { code } = definition
   definition.code = (cxt, ruleType) => {
     const tick = cxt.gen.scopeValue('func', { key: 'spend', ref: spend })
@@ -228,18 +213,16 @@ const uniqueItems = {
   type: 'array',
   schemaType: 'boolean',
   validate(wanted: boolean, items: readonly unknown[]): boolean {
-    if (!wanted) return true
-    spend(items.length)
-    return new Set(items.map(canonicalJson)).size === items.length
+    if (wanted) spend(items.length)
+    return !wanted || new Set(items.map(canonicalJson)).size === items.length
   },
 } as const
 
 function regExp(source: string): { test(text: string): boolean; toString(): string } {
   try {
     const pattern = RE2JS.compile(RE2JS.translateRegExp(source))
-    const size = pattern.programSize()
     const test = (text: string): boolean => {
-      spend(1 + Math.ceil((text.length * size) / 64))
+      spend(1 + Math.ceil((text.length * pattern.programSize()) / 64))
       return pattern.test(text)
     }
     return { test, toString: () => source }
@@ -255,9 +238,9 @@ const bounded = (format: Format): Format => {
   return typeof test === 'function' ? (text: string) => text.length <= 4_096 && test(text) === true : format
 }
 
+const tolerant = { strict: false, logger: false } as const
 const options: Options = {
-  strict: false,
-  logger: false,
+  ...tolerant,
   meta: false,
   validateSchema: false,
   inlineRefs: false,

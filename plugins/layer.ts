@@ -1,5 +1,6 @@
 import type { Call, Fact } from './call.ts'
 import type { Route } from './chat.ts'
+import type { Fault } from './errors.ts'
 import type { Host } from './host.ts'
 import type { Reply } from './reply.ts'
 import type { Schema } from './schema.ts'
@@ -39,6 +40,8 @@ export interface Layer<Name extends string = string, Config = any> {
   /** Routes it applies to; on the others it prints `evaporation-bypassed`. */
   readonly routes: readonly Route[]
   readonly config: Schema<Config>
+  /** What can be used but somebody should know, as paths inside the section and words. */
+  warnings?(config: Config): readonly Fault[]
   /** Makes the gateway half. Called once a configuration; must not touch the network. Throws `config_invalid`. */
   open(config: Config, host: Host): Acting | Promise<Acting>
 }

@@ -13,7 +13,7 @@ export interface AnswerFrame {
   /** The headers of ours that every answer carries; asked for at the moment the head is written. */
   headers(): Readonly<Record<string, string>>
   /** The head is about to leave: the answer has begun. */
-  begun(): void
+  begun(streamed: boolean): void
 }
 
 /** An answer in whatever dialect: its status and headers, and a body in parts. */
@@ -43,7 +43,7 @@ export async function writeAnswer(
     return undefined
   } catch (reason) {
     const error = gatewayErrorFrom(reason)
-    if (response.destroyed) return error
+    if (response.destroyed || response.writableEnded) return error
     if (response.headersSent) response.end(frame.dialect.errorEvent(error, frame.requestId))
     else writeError(frame, error)
     return error
@@ -63,7 +63,7 @@ interface Head {
 
 function writeWhole(frame: AnswerFrame, { status, headers }: Head, body: Buffer): void {
   const { response } = frame
-  frame.begun()
+  frame.begun(false)
   response.writeHead(status, {
     'content-type': 'application/json',
     ...headers,
@@ -80,7 +80,7 @@ async function* withHead(frame: AnswerFrame, head: Head, parts: AsyncIterable<Bu
   for await (const part of parts) {
     if (!begun) {
       begun = true
-      frame.begun()
+      frame.begun(true)
       const own = { ...streamHeaders, ...head.headers, ...frame.headers(), 'x-request-id': frame.requestId }
       frame.response.writeHead(head.status, own)
     }

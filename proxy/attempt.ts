@@ -19,11 +19,22 @@ export interface AttemptWatch {
   end(result: { readonly status?: number; readonly error?: GatewayError }): void
 }
 
+/** Where one try goes, for those who watch. */
+export interface AttemptPlace {
+  readonly target: Target
+  /** Host name and port of the runner. */
+  readonly address: string
+  readonly port: number
+  readonly streamed: boolean
+}
+
 /** The line to one runner: its connections, and what was learned about it. */
 export interface Line {
   readonly settings: RunnerSettings
   readonly pool: Dispatcher & { destroy(): Promise<void> }
   readonly base: string
+  readonly address: string
+  readonly port: number
   readonly headers: readonly string[]
   /** Learned: this server refuses `stream_options`. */
   refusesUsage: boolean
@@ -42,7 +53,16 @@ export function openLine(settings: RunnerSettings): Line {
   const headers = ['accept-encoding', 'identity', 'user-agent', 'foldgate']
   if (settings.apiKey) headers.push('authorization', `Bearer ${settings.apiKey}`)
   for (const [name, value] of Object.entries(settings.headers ?? {})) headers.push(name, value)
-  return { settings, pool, base: basePath(settings.url), headers, refusesUsage: settings.includeUsage === 'never' }
+  const { hostname, port, protocol } = new URL(settings.url)
+  const place = { address: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80) }
+  return {
+    settings,
+    pool,
+    base: basePath(settings.url),
+    ...place,
+    headers,
+    refusesUsage: settings.includeUsage === 'never',
+  }
 }
 
 const paths: Readonly<Record<Route, string>> = {
@@ -57,7 +77,7 @@ const paths: Readonly<Record<Route, string>> = {
 /** The call that is tried, and what it brings along. */
 export interface Attempt {
   readonly call: Call
-  readonly options: { readonly meter: boolean; watch(target: Target): AttemptWatch }
+  readonly options: { readonly meter: boolean; watch(place: AttemptPlace): AttemptWatch }
   readonly names: HeaderNames
 }
 
@@ -66,11 +86,11 @@ const holdMs = 1000
 
 /** Sends the call to one target. Nothing has gone out to the caller when it throws. */
 export async function attemptOnce(line: Line, target: Target, attempt: Attempt): Promise<Reply> {
-  const watch = attempt.options.watch(target)
+  const { call, names } = attempt
+  const streamed = call.route !== 'embeddings' && wantsStream(call)
+  const watch = attempt.options.watch({ target, address: line.address, port: line.port, streamed })
   let status: number | undefined
   try {
-    const { call, names } = attempt
-    const streamed = call.route !== 'embeddings' && wantsStream(call)
     const exchange = await exchangeWithUsage(line, target, { attempt, watch })
     status = exchange.status
     const { maxEventBytes, maxBodyBytes } = line.settings

@@ -4,8 +4,9 @@ import type { GatewayError } from '../plugins/errors.ts'
 import type { Target } from '../plugins/reply.ts'
 import type { Seated, Witness } from '../plugins/stack.ts'
 import type { Verdict } from '../plugins/verdict.ts'
-import type { AttemptWatch } from './attempt.ts'
-import type { CallSpan } from './telemetry/tracing.ts'
+import type { AttemptPlace, AttemptWatch } from './attempt.ts'
+import type { CallSpan } from './telemetry/call-span.ts'
+import { operationFromRoute } from './telemetry/gen-ai.ts'
 
 /** What one layer did to one call. */
 export interface LayerRecord {
@@ -34,6 +35,8 @@ export interface CallRecord extends Witness {
   /** Facts as the innermost layer that was asked saw them. */
   readonly call: Call | undefined
   source: 'gateway' | 'runner' | 'cache'
+  /** The answer began as an event stream. */
+  streamed: boolean
   usage: Usage | undefined
   error: GatewayError | undefined
   /** Milliseconds since the call began at which the first byte of the answer left; undefined while none has. */
@@ -44,7 +47,7 @@ export interface CallRecord extends Witness {
   /** Milliseconds since the call began. */
   elapsedMs(): number
   /** Begins one try at a runner. */
-  attempt(target: Target, call: Call): AttemptWatch
+  attempt(place: AttemptPlace, call: Call): AttemptWatch
 }
 
 // A class because six layers write to it on every call, and closures made anew for each would be what costs.
@@ -54,6 +57,7 @@ class Recorded implements CallRecord {
   readonly attempts: AttemptRecord[] = []
   call: Call | undefined
   source: CallRecord['source'] = 'gateway'
+  streamed = false
   usage: Usage | undefined
   error: GatewayError | undefined
   firstByteMs: number | undefined
@@ -68,32 +72,40 @@ class Recorded implements CallRecord {
   heard(seat: Seated, verdict: Verdict, ms: number, call: Call): void {
     this.call = call
     this.layers.push({ name: seat.name, verdict: verdict.kind, decideMs: ms, settleMs: 0 })
-    if (this.span.sampled) this.#layerSpan(seat.name, 'request', ms)
+    if (this.span.recording) this.#layerSpan(seat.name, 'request', ms)
   }
   settled(seat: Seated, ms: number): void {
     const record = this.layers.findLast((each) => each.name === seat.name)
     if (record) record.settleMs += ms
-    if (this.span.sampled) this.#layerSpan(seat.name, 'response', ms)
+    if (this.span.recording) this.#layerSpan(seat.name, 'response', ms)
   }
   elapsedMs(): number {
     return performance.now() - this.#start
   }
-  attempt(target: Target, call: Call): AttemptWatch {
+  attempt(place: AttemptPlace, call: Call): AttemptWatch {
+    const { target, address, port, streamed } = place
     const noted: AttemptRecord = { target, startMs: this.elapsedMs() }
     this.attempts.push(noted)
-    const span = this.span.attempt({ runner: target.runner, model: target.model, route: call.route })
+    const span = this.span.attempt({
+      runner: target.runner,
+      model: target.model || undefined,
+      operation: operationFromRoute(call.route),
+      address,
+      port,
+      stream: streamed,
+    })
     return {
       headers: span.headers,
       end: ({ status, error }) => {
         noted.endMs = this.elapsedMs()
         if (status !== undefined) noted.status = status
         if (error) noted.error = error.code
-        span.end({ ...(status === undefined ? {} : { status }), ...(error ? { error } : {}), usage: this.usage })
+        span.end({ status, error: error?.code, usage: this.usage })
       },
     }
   }
   #layerSpan(name: string, phase: 'request' | 'response', ms: number): void {
-    const end = performance.timeOrigin + performance.now()
+    const end = performance.now()
     this.span.layer(name, phase, { startMs: end - ms, endMs: end })
   }
 }

@@ -19,7 +19,7 @@ export async function writeStream(
   const heart = startHeart(response, times.heartbeatMs)
   try {
     for await (const part of parts) {
-      if (response.destroyed) return
+      if (response.destroyed || response.writableEnded) return
       heart.beatsAgain()
       if (!response.write(part)) await drained(response, times.writeStallTimeoutMs)
     }
@@ -32,7 +32,7 @@ function startHeart(response: ServerResponse, everyMs: number): { beatsAgain(): 
   if (everyMs <= 0) return { beatsAgain: () => undefined, stop: () => undefined }
   const timer = setInterval(() => {
     // Parts end at a line's end, so a comment line may stand here without breaking an event; a full pipe needs no heartbeat.
-    if (response.writableLength === 0) response.write(heartbeatText)
+    if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeatText)
   }, everyMs)
   return { beatsAgain: () => void timer.refresh(), stop: () => clearInterval(timer) }
 }

@@ -59,6 +59,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   abort(): void {
+    if (this.#ended) return
     this.#fail(gatewayError('client_closed', 'the call was given up'))
     this.#controller?.abort(new errors.RequestAbortedError())
   }
@@ -104,6 +105,7 @@ class Receiver implements Dispatcher.DispatchHandler {
         else await this.#more()
       }
     } finally {
+      // Whoever stops reading early gives the exchange up.
       this.abort()
     }
   }

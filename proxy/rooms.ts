@@ -1,6 +1,7 @@
 import type { Log } from '../plugins/host.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Caller } from './caller.ts'
+import type { Flights } from './flights.ts'
 import type { Feedback } from './routes/feedback.ts'
 import type { Setup } from './setup.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -21,43 +22,4 @@ export interface Rooms {
   noteFeedback(feedback: Feedback): boolean
   /** A call is over: it is kept for `explain`. */
   remember(caller: Caller, record: CallRecord, facts: { readonly route: string; readonly status: number }): void
-}
-
-/** Counts calls under way, and tells when there are none. */
-export interface Flights {
-  readonly count: number
-  began(): void
-  ended(): void
-  /** Resolves when no call is under way, or when `signal` aborts. */
-  none(signal: AbortSignal): Promise<void>
-}
-
-/** Makes the counter. */
-export function createFlights(): Flights {
-  let count = 0
-  const waiting = new Set<() => void>()
-  return {
-    get count() {
-      return count
-    },
-    began() {
-      count++
-    },
-    ended() {
-      count--
-      if (count === 0) for (const wake of [...waiting]) wake()
-    },
-    none(signal) {
-      if (count === 0 || signal.aborted) return Promise.resolve()
-      return new Promise((resolve) => {
-        const wake = (): void => {
-          waiting.delete(wake)
-          signal.removeEventListener('abort', wake)
-          resolve()
-        }
-        waiting.add(wake)
-        signal.addEventListener('abort', wake)
-      })
-    },
-  }
 }

@@ -4,17 +4,18 @@ import type { HeaderNames } from '../plugins/headers.ts'
 import type { RunnerQuestion } from '../plugins/host.ts'
 import type { Ending, Reply, Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
-import { type AttemptWatch, askOnce, attemptOnce, type Line, openLine } from './attempt.ts'
+import { type AttemptPlace, type AttemptWatch, askOnce, attemptOnce, type Line, openLine } from './attempt.ts'
 import { send } from './exchange.ts'
 import { type Board, createRetryBudget, type Outcome } from './runner-board.ts'
 import type { RetrySettings, RunnerSettings } from './runner-settings.ts'
+import { tokenizeOnce } from './tokenize.ts'
 
 /** What a call brings along to the runner beside itself. */
 export interface CallOptions {
   /** A layer reads usage: streams are asked to report it. */
   readonly meter: boolean
   /** Begins to watch one try: a client span. */
-  watch(target: Target): AttemptWatch
+  watch(place: AttemptPlace): AttemptWatch
 }
 
 /** Calls runners: retries, fallback along the target list, ejection. */
@@ -25,6 +26,8 @@ export interface RunnerClient {
   ask(question: RunnerQuestion): Promise<string>
   /** A GET on every runner's path, for `/v1/models` and health; those that fail are left out. */
   getAll(path: string, signal: AbortSignal): Promise<{ runner: string; body: Buffer }[]>
+  /** The exact prompt tokens of a call by a runner's `/tokenize`; undefined when none of them can tell. */
+  tokenize(call: Call, signal: AbortSignal): Promise<number | undefined>
   close(): Promise<void>
 }
 
@@ -81,6 +84,7 @@ export function createRunnerClient(parts: RunnerClientParts): RunnerClient {
       })
       return (await Promise.allSettled(asked)).flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
     },
+    tokenize: (call, signal) => tokenizeOnce([...lines.values()], call, signal),
     async close() {
       await Promise.all([...lines.values()].map((line) => line.pool.destroy()))
     },

@@ -37,7 +37,7 @@ async function askRunner({ runners, seating }: Service, call: Call, record: Call
   const start = record.elapsedMs()
   try {
     const meter = seating[call.route].meters
-    const reply = await runners.call(call, { meter, watch: (target) => record.attempt(target, call) })
+    const reply = await runners.call(call, { meter, watch: (place) => record.attempt(place, call) })
     record.source = 'runner'
     return reply
   } finally {

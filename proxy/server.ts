@@ -29,15 +29,10 @@ export interface DataServer {
   close(deadline: AbortSignal): Promise<void>
 }
 
-const inference: Readonly<Record<string, InferenceRoute>> = {
-  '/v1/chat/completions': chat,
-  '/v1/completions': completions,
-  '/v1/embeddings': embeddings,
-  '/v1/messages': messages,
-}
+const inference: readonly InferenceRoute[] = [chat, completions, embeddings, messages]
 
 /** Paths that answer here; what is passed through must not reach a runner under one of them. */
-export const ownPaths: readonly string[] = [...Object.keys(inference), '/v1/models', '/v1/feedback']
+export const ownPaths: readonly string[] = [...inference.map(({ path }) => path), '/v1/models', '/v1/feedback']
 
 /** Makes the listener: routes, size limits, the error map. Nothing listens before `listen`. */
 export function createDataServer(rooms: Rooms, { listen }: GatewayConfig, tls: TlsFiles | undefined): DataServer {
@@ -55,8 +50,8 @@ export function createDataServer(rooms: Rooms, { listen }: GatewayConfig, tls: T
   }) as unknown as FastifyInstance
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  for (const [path, kind] of Object.entries(inference)) {
-    app.post(path, (request, reply) => {
+  for (const kind of inference) {
+    app.post(kind.path, (request, reply) => {
       reply.hijack()
       const inbound = { request: request.raw, response: reply.raw, body: bodyOf(request) }
       return serveInference(rooms, kind, inbound)
@@ -117,7 +112,7 @@ function refuse(rooms: Rooms, error: FastifyError, request: IncomingMessage, res
 
 /** Answers a request that reached no route. */
 export function refuseCall(rooms: Rooms, error: GatewayError, http: Http): void {
-  const kind = { route: 'passthrough', dialect: dialectOfPath(http.request.url ?? '') } as const
+  const kind = { route: 'passthrough', path: '/*', dialect: dialectOfPath(http.request.url ?? '') } as const
   const visit = beginVisit(rooms, kind, http)
   if (!http.response.headersSent) writeError(frameOf(rooms, visit), error)
   finish(rooms, visit, error)

@@ -64,11 +64,17 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
   const client = createRunnerClient({ runners, retry: retryOf(config), board, names })
   const proxies = createTrustedProxies(config.listen.trustedProxies)
   const host: Host = {
-    ...lasting,
+    clock: lasting.clock,
+    store: lasting.store,
+    http: lasting.http,
+    tokens: lasting.tokens,
+    log: lasting.log,
+    count: lasting.count,
+    file: lasting.file,
     runners: { names: board.names, state: board.state, ask: client.ask },
     declared: new Set(declaredClaims(config)),
     conversationHeader: names.conversationId,
-    models: [],
+    models: configuredModels(config),
     trusts: proxies.trusts,
     secret: createSecrets(config.signing, lasting.file),
     closed: closing.signal,
@@ -132,6 +138,18 @@ function retryOf({ runners }: GatewayConfig) {
 function declaredClaims({ layers: sections }: GatewayConfig): readonly string[] {
   const auth = sections['auth'] as { readonly jwt_payload_fields?: readonly string[] } | undefined
   return auth?.jwt_payload_fields ?? []
+}
+
+/** The model names that callers may use, where routing says; empty: whatever the runners serve. */
+function configuredModels({ layers: sections }: GatewayConfig): readonly string[] {
+  const routing = sections['routing'] as RoutedModels | undefined
+  const named = (routing?.targets ?? []).flatMap(({ model, aliases = [] }) => [model, ...aliases])
+  return [...new Set([...named, ...(routing?.default ? [routing.default] : [])])]
+}
+
+interface RoutedModels {
+  readonly default?: string | null
+  readonly targets?: readonly { readonly model: string; readonly aliases?: readonly string[] }[]
 }
 
 function createUsers(close: () => Promise<void>): Pick<Setup, 'use' | 'leave' | 'retire'> {

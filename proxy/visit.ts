@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call } from '../plugins/call.ts'
 import type { Route } from '../plugins/chat.ts'
 import { type GatewayError, gatewayError } from '../plugins/errors.ts'
-import type { AnswerFrame } from './answer.ts'
+import { type AnswerFrame, writeError } from './answer.ts'
 import { type CallRecord, createCallRecord } from './call-record.ts'
 import { type Caller, callFromCaller, createCaller } from './caller.ts'
 import type { Dialect } from './dialect.ts'
@@ -12,21 +12,32 @@ import type { Setup } from './setup.ts'
 
 /** One call with everything that goes along with it. */
 export interface Visit {
-  readonly kind: { readonly route: Route; readonly dialect: Dialect }
+  readonly kind: VisitKind
   readonly caller: Caller
   readonly record: CallRecord
   readonly setup: Setup
+  /** Takes the call off the list of those under way. */
+  landed(): void
+}
+
+/** What kind of call it is, as far as everything around it goes. */
+export interface VisitKind {
+  readonly route: Route
+  readonly dialect: Dialect
+  /** The path's template, for spans and logs; never what the caller sent. */
+  readonly path: string
 }
 
 /** A call begins: it is counted, its span is open, and the configuration in force now is its own until it ends. */
-export function beginVisit(rooms: Rooms, kind: Visit['kind'], http: Http): Visit {
+export function beginVisit(rooms: Rooms, kind: VisitKind, http: Http): Visit {
   const setup = rooms.setup()
   const caller = createCaller(http.request, http.response, setup.config.headers.trustRequestId)
-  const record = beginRecord(rooms, { route: kind.route, caller, startedAt: setup.host.clock.now() })
-  rooms.flights.began()
+  const record = beginRecord(rooms, kind, { caller, startedAt: setup.host.clock.now() })
   rooms.metrics.begun()
   setup.use()
-  return { kind, caller, record, setup }
+  const landed = rooms.flights.began((error) => cut(rooms, visit, error))
+  const visit: Visit = { kind, caller, record, setup, landed }
+  return visit
 }
 
 /** A request and the response it gets. */
@@ -35,20 +46,14 @@ export interface Http {
   readonly response: ServerResponse
 }
 
-function beginRecord(rooms: Rooms, call: { route: Route; caller: Caller; startedAt: number }): CallRecord {
-  const {
-    route,
-    startedAt,
-    caller: { request },
-  } = call
-  const { traceparent, tracestate } = request.headers
-  const span = rooms.tracing.begin({
-    route,
-    method: request.method ?? 'POST',
-    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
-    tracestate: Array.isArray(tracestate) ? tracestate.join(',') : tracestate,
-    startMs: startedAt,
-  })
+function beginRecord(
+  rooms: Rooms,
+  kind: VisitKind,
+  { caller, startedAt }: { caller: Caller; startedAt: number },
+): CallRecord {
+  const { method = 'GET', headers } = caller.request
+  const { traceparent, tracestate } = headers as Record<string, string | undefined>
+  const span = rooms.tracing.begin({ route: kind.route, path: kind.path, method, traceparent, tracestate })
   return createCallRecord(startedAt, span)
 }
 
@@ -61,7 +66,8 @@ export function frameOf(rooms: Rooms, visit: Visit): AnswerFrame {
     requestId: caller.requestId,
     times: setup.config.listen,
     headers: () => ownHeaders(visit, rooms.draining()),
-    begun: () => {
+    begun: (streamed) => {
+      record.streamed = streamed
       record.firstByteMs ??= record.elapsedMs()
     },
   }
@@ -73,7 +79,7 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
   const left = caller.signal.aborted && !caller.response.writableFinished
   const error = left ? gatewayError('client_closed', 'the caller went away') : failure
   record.error = error
-  caller.over()
+  if (error) caller.over()
   const status = left ? 499 : caller.response.statusCode
   rooms.metrics.ended(measured(visit, status))
   for (const layer of record.layers) {
@@ -85,9 +91,9 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
     rooms.metrics.tokens('output', record.usage.completion_tokens ?? 0)
     rooms.metrics.tokens('cached', record.usage.prompt_tokens_details?.cached_tokens ?? 0)
   }
-  record.span.end({ code: status, source: record.source, ...(error ? { error } : {}) })
+  record.span.end({ code: status, source: record.source === 'runner' ? 'runner' : 'gateway', error: error?.code })
   rooms.remember(caller, record, { route: kind.route, status })
-  rooms.flights.ended()
+  visit.landed()
   setup.leave()
 }
 
@@ -97,7 +103,7 @@ function measured({ kind, record }: Visit, status: number) {
   return {
     route: kind.route,
     code: status,
-    source: record.source,
+    source: record.source === 'runner' ? 'runner' : 'gateway',
     arm: 'gateway',
     seconds,
     ...(first === undefined ? {} : { overheadSeconds: (first - record.runnerMs) / 1000, ttftSeconds: first / 1000 }),
@@ -107,4 +113,14 @@ function measured({ kind, record }: Visit, status: number) {
 /** The call of a visit, as the outermost layer is asked about it. */
 export function callOf({ kind, caller, record, setup }: Visit, body: Buffer): Call {
   return callFromCaller(caller, { route: kind.route, body, now: record.startedAt, proxies: setup.proxies })
+}
+
+/** Time is up: what has begun ends with an error in band, what has not is refused; and everything behind it is given up. */
+function cut(rooms: Rooms, visit: Visit, error: GatewayError): void {
+  const { response, requestId, over } = visit.caller
+  const { dialect } = visit.kind
+  if (!response.headersSent) writeError(frameOf(rooms, visit), error)
+  else if (visit.record.streamed) response.end(dialect.errorEvent(error, requestId))
+  else response.destroy()
+  over()
 }

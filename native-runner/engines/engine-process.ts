@@ -37,9 +37,11 @@ export interface ProcessOptions {
   /** First pause before a new start, doubled by every crash soon after it, up to 30000; default 200. */
   readonly restartDelayMs?: number
   readonly log?: (line: string) => void
+  /** The program of the process; default the one that runs llama.cpp. */
+  readonly entry?: URL
 }
 
-const entry = new URL(`./llama-process${extname(import.meta.filename)}`, import.meta.url)
+const llamaEntry = new URL(`./llama-process${extname(import.meta.filename)}`, import.meta.url)
 
 function reasonOf(signal: AbortSignal): Refusal {
   return isRefusal(signal.reason)
@@ -53,6 +55,13 @@ async function resultOf(work: Work): Promise<Result> {
   return found.result
 }
 
+/** What hears of a life. */
+interface LifeListener {
+  readonly works: Works
+  readonly log: (line: string) => void
+  readonly onExit: (why: string) => void
+}
+
 /** One life of the process: what it was sent and owes dies with it. */
 interface Life {
   readonly child: ChildProcess
@@ -61,7 +70,7 @@ interface Life {
 
 let lastId = 0
 
-function startLife(works: Works, log: (line: string) => void, onExit: (why: string) => void): Life {
+function startLife(entry: URL, { works, log, onExit }: LifeListener): Life {
   const child = fork(entry, [], { execArgv: [], stdio: ['ignore', 2, 2, 'ipc'] })
   child.on('message', (message) => works.receive(message as FromEngine))
   child.on('error', (error) => log(`the engine process: ${error.message}`))
@@ -116,7 +125,7 @@ export function createEngineProcess(options: ProcessOptions = {}): EngineProcess
   })
   const load = async (what: LoadOptions): Promise<ModelFacts> => {
     backoff.started()
-    const life = startLife(works, log, (why) => exited(why, what))
+    const life = startLife(options.entry ?? llamaEntry, { works, log, onExit: (why) => exited(why, what) })
     now.life = life
     const work = life.open({ kind: 'load', options: what }, new AbortController().signal, loadTimeoutMs)
     now.facts = (await resultOf(work)) as ModelFacts

@@ -2,7 +2,7 @@ import { type Body, type Embedded, type Engine, type Job, type Piece, usageFrom 
 import { invalid } from '../fields.ts'
 import { ensureNative } from '../install.ts'
 import { ensureModel } from '../model.ts'
-import { defaultModel, modelIdFrom } from '../model-source.ts'
+import { defaultModel, modelIdFrom, modelSourceFrom } from '../model-source.ts'
 import { defaultMaxTokens, overflow, type Prompt, promptsFrom, promptsFromJob, tokenizePromptFrom } from '../prompts.ts'
 import { refusal } from '../refusal.ts'
 import { samplingFrom } from '../sampling.ts'
@@ -151,6 +151,8 @@ export function createLlamaEngine(options: LlamaOptions = {}): LlamaEngine {
     state: process.state,
     async start() {
       const from = { log, ...(options.cacheFolder === undefined ? {} : { cacheFolder: options.cacheFolder }) }
+      // A file that is not there is known at once, before anything is installed for it.
+      if (modelSourceFrom(source).kind === 'file') await ensureModel(source, from)
       const [nativeFolder, modelPath] = await Promise.all([ensureNative(from), ensureModel(source, from)])
       const { contextTokens = 0, threads = 0 } = options
       const facts = await process.start({ nativeFolder, modelPath, sequences, contextTokens, threads })

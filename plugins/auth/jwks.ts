@@ -80,12 +80,16 @@ export function createFetchedKeys(settings: JwksSettings, host: JwksHost, onChan
       return state.version
     },
     get usable() {
-      return state.asOf !== undefined && age(state) <= (settings.maxStaleMs ?? Number.POSITIVE_INFINITY)
+      return usable(state)
     },
     ready: () => ready(state),
     renew: () => renew(state),
     close,
   }
+}
+
+function usable(state: State): boolean {
+  return state.asOf !== undefined && age(state) <= (state.settings.maxStaleMs ?? Number.POSITIVE_INFINITY)
 }
 
 /** How old the set is. A clock that was put back makes it old, not young. */
@@ -102,7 +106,7 @@ function ready(state: State): Promise<void> | undefined {
   if (old <= maxAgeMs / 2) return undefined
   const fetching = attempt(state)
   // While the issuer is out of order nobody waits for it: the last good set goes on.
-  if (old <= maxAgeMs || (state.failing && state.asOf !== undefined)) return undefined
+  if (old <= maxAgeMs || (state.failing && usable(state))) return undefined
   return fetching
 }
 

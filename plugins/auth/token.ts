@@ -42,7 +42,7 @@ const retriable = (reason: RefusalReason): boolean => reason === 'unknown-key' |
 async function tryKeys(token: string, now: number, { config, keys }: TokenRule): Promise<Verified> {
   const header = headerOf(token)
   if (!header) return { refused: 'malformed' }
-  const fetched = isPublicAlgorithm(header.alg) ? (keys.fetched?.keys ?? []) : []
+  const fetched = isPublicAlgorithm(header.alg) && keys.fetched?.usable ? keys.fetched.keys : []
   const candidates = [...keys.fixed, ...fetched].filter((key) => fits(key, header)).slice(0, maxTries)
   let refused: RefusalReason = isPublicAlgorithm(header.alg) ? 'unknown-key' : 'algorithm'
   if (!config.algorithms.includes(header.alg as never)) return { refused: 'algorithm' }

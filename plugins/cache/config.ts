@@ -59,7 +59,8 @@ const keyed: Record<string, JsonSchema> = {
     minItems: 1,
     maxItems: 64,
     items: hashField,
-    description: 'What of the input makes the key. Null: the whole body. Parameters that affect the output always count.',
+    description:
+      'What of the input makes the key. Null: the whole body. Parameters that affect the output always count.',
   },
   preprocess_hooks: {
     type: 'array',
@@ -102,7 +103,11 @@ const hooks: JsonSchema = {
       additionalProperties: false,
       properties: {
         pattern: { type: 'string', minLength: 1, maxLength: 1024, description: 'RE2 syntax; runs in linear time.' },
-        replacement: { type: 'string', maxLength: 1024, description: 'What stands in its place; $1, $& as in JavaScript.' },
+        replacement: {
+          type: 'string',
+          maxLength: 1024,
+          description: 'What stands in its place; $1, $& as in JavaScript.',
+        },
         ignoreCase: { type: 'boolean', description: 'Whether case is ignored; default false.' },
       },
     },
@@ -134,7 +139,8 @@ const kept: Record<string, JsonSchema> = {
     minimum: 0,
     maximum: 60_000,
     default: 1000,
-    description: 'With a shared store: how long this process answers from its own copy; a purge reaches it within that time.',
+    description:
+      'With a shared store: how long this process answers from its own copy; a purge reaches it within that time.',
   },
   coalesceWaitMs: {
     type: 'integer',

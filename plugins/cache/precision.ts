@@ -22,7 +22,8 @@ export function preciseValue(value: unknown, precision: Precision | undefined): 
   const decimal = decimalFromValue(value)
   if (!decimal) return { v: value }
   if (precision === 'int64') return isInt64(decimal) ? { n: textFromDecimal(decimal) } : { v: value }
-  if (precision.startsWith('decimal:')) return { n: textFromDecimal(roundedDecimal(decimal, Number(precision.slice(8)))) }
+  if (precision.startsWith('decimal:'))
+    return { n: textFromDecimal(roundedDecimal(decimal, Number(precision.slice(8)))) }
   const double = Number(textFromDecimal(decimal))
   return Number.isFinite(double) ? { n: double } : { v: value }
 }

@@ -9,8 +9,8 @@ export interface PurgeScope {
   readonly promptVersion?: string
 }
 
-/** A purge as it is noted: until when answers are gone, and which. `tenant` is under the index's secret. */
-interface Purge {
+/** A purge as it is noted: answers to calls up to an instant are gone, and which. `tenant` is under the index's secret. */
+export interface Purge {
   readonly until: number
   readonly tenant?: string | undefined
   readonly route?: string | undefined
@@ -62,6 +62,7 @@ return {#notes}`,
 export function createPurges({ store, keepMs, lookEveryMs }: PurgesInit): Purges {
   let purges: readonly Purge[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
+  let look = Promise.resolve()
   const add = (more: readonly Purge[], now: number): void => {
     const known = new Map([...purges, ...more].map((purge) => [JSON.stringify(purge), purge]))
     purges = [...known.values()].filter((purge) => purge.until + keepMs > now)
@@ -74,17 +75,22 @@ export function createPurges({ store, keepMs, lookEveryMs }: PurgesInit): Purges
       const lines = [purge, everything].map((each) => `${JSON.stringify(each)}\n`)
       await store.run(appendNote, [notesKey], [...lines, maxNotesBytes, keepMs])
     },
-    async refresh(now) {
-      if (store.kind === 'embedded' && lookedAt > 0) return
-      if (now - lookedAt < lookEveryMs) return
-      lookedAt = now
-      const notes = await store.get(notesKey)
-      if (notes) add(purgesFromNotes(notes.toString('utf8')), now)
+    refresh(now) {
+      // Nobody else writes to an embedded store; what an earlier configuration noted is read once.
+      const due = store.kind === 'embedded' ? lookedAt === Number.NEGATIVE_INFINITY : now - lookedAt >= lookEveryMs
+      if (due) {
+        lookedAt = now
+        look = store.get(notesKey).then((notes) => notes && add(purgesFromNotes(notes.toString('utf8')), now), ignored)
+      }
+      return look
     },
   }
 }
 
-function takes(purge: Purge, meta: EntryMeta): boolean {
+function ignored(): void {}
+
+/** Whether an entry is among what a purge takes. */
+export function takes(purge: Purge, meta: EntryMeta): boolean {
   return (
     meta.askedAt <= purge.until &&
     (purge.tenant ?? meta.tenant) === meta.tenant &&

@@ -75,7 +75,8 @@ function pathAt(
 function hooksFromConfig(own: CacheConfig['hooks'], faults: Fault[]): Map<string, Hook> {
   const hooks = new Map<string, Hook>(Object.entries(builtInHooks))
   for (const [name, rules] of Object.entries(own)) {
-    if (Object.hasOwn(builtInHooks, name)) faults.push({ path: `hooks.${name}`, message: 'is the name of a built-in hook' })
+    if (Object.hasOwn(builtInHooks, name))
+      faults.push({ path: `hooks.${name}`, message: 'is the name of a built-in hook' })
     for (const [index, rule] of rules.entries()) {
       const fault = patternFault(rule.pattern)
       if (fault) faults.push({ path: `hooks.${name}[${index}].pattern`, message: fault })

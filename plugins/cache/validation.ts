@@ -44,7 +44,8 @@ export const outputValidationSchema: JsonSchema = {
         min: { type: 'number', minimum: 0, maximum: 1, description: 'Least score that is stored, 0 to 1.' },
         scorer: {
           type: 'object',
-          description: 'Who scores: {url}, which gets {request, completion} and answers {score}, or {runner, model}, a judge.',
+          description:
+            'Who scores: {url}, which gets {request, completion} and answers {score}, or {runner, model}, a judge.',
           additionalProperties: false,
           oneOf: [{ required: ['url'] }, { required: ['runner', 'model'] }],
           properties: {

@@ -7,7 +7,9 @@ import type { CacheConfig } from './config.ts'
  */
 export function warnings(config: Pick<CacheConfig, 'input_hash_fields'>): string[] {
   if (!config.input_hash_fields) return []
-  const covered = config.input_hash_fields.some((each) => coversLastMessage(typeof each === 'string' ? each : each.path))
+  const covered = config.input_hash_fields.some((each) =>
+    coversLastMessage(typeof each === 'string' ? each : each.path),
+  )
   if (covered) return []
   return [
     'input_hash_fields: the last user message is not covered; add messages[-1].content, or different questions get the same answer',

@@ -38,8 +38,16 @@ const summary: JsonSchema = {
     runner: { type: 'string', minLength: 1, description: 'Name of a runner of this configuration.' },
     model: { type: 'string', minLength: 1, description: 'Model that summarises.' },
     maxTokens: { ...tokens, default: 200, description: 'Longest summary, in tokens.' },
-    timeoutMs: { ...tokens, default: 5000, description: 'Longest wait for a summary, in milliseconds; then it is dropped.' },
-    maxInputChars: { ...tokens, default: 32_000, description: 'Characters of the conversation that are summarised; the latest.' },
+    timeoutMs: {
+      ...tokens,
+      default: 5000,
+      description: 'Longest wait for a summary, in milliseconds; then it is dropped.',
+    },
+    maxInputChars: {
+      ...tokens,
+      default: 32_000,
+      description: 'Characters of the conversation that are summarised; the latest.',
+    },
     maxEntries: { ...tokens, default: 1000, description: 'Summaries that are remembered in this process.' },
   },
 }
@@ -78,7 +86,8 @@ export const contextSchema: JsonSchema = {
     strideTurns: {
       ...tokens,
       default: 1,
-      description: 'Turns are dropped in multiples of this, so that one prefix stays in the KV cache for several calls.',
+      description:
+        'Turns are dropped in multiples of this, so that one prefix stays in the KV cache for several calls.',
     },
     cutMessages: {
       type: 'boolean',

@@ -63,7 +63,12 @@ export interface PromptConfig {
 }
 
 const name: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 }
-const names = (description: string): JsonSchema => ({ type: ['string', 'array'], items: name, minLength: 1, description })
+const names = (description: string): JsonSchema => ({
+  type: ['string', 'array'],
+  items: name,
+  minLength: 1,
+  description,
+})
 
 const when: JsonSchema = {
   type: 'object',
@@ -144,7 +149,8 @@ export const promptConfig: Schema<PromptConfig> = createSchema<PromptConfig>({
       type: 'object',
       additionalProperties: { type: 'string', minLength: 1 },
       default: {},
-      description: 'Values for templates that are read from the call, by name: paths into facts or, with body., the body.',
+      description:
+        'Values for templates that are read from the call, by name: paths into facts or, with body., the body.',
     },
     enable_determinism: {
       type: 'boolean',

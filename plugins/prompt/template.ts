@@ -101,7 +101,8 @@ function checked(text: string): string {
 }
 
 function named(name: string): string {
-  if (!nameForm.test(name)) throw wrong(`"${name}" is not a variable; there are {{name}}, {{#if name}}, {{else}}, {{/if}}`)
+  if (!nameForm.test(name))
+    throw wrong(`"${name}" is not a variable; there are {{name}}, {{#if name}}, {{else}}, {{/if}}`)
   return name
 }
 

@@ -1,5 +1,6 @@
+import { isLoopback, plainAddress } from '../../config/loopback.ts'
 import { gatewayError } from '../../plugins/errors.ts'
-import { hostNameFromHeader, isLoopbackName, plainAddress } from './host-name.ts'
+import { hostNameFromHeader } from './host-name.ts'
 import type { Actor } from './operations.ts'
 import { type AdminToken, findToken } from './tokens.ts'
 
@@ -56,7 +57,7 @@ export function admit(asked: Asked, rules: AccessRules): Actor {
 function checkHost({ headers, hostCount, localAddress }: Asked, { allowedHosts }: AccessRules): void {
   const host = hostCount === 1 ? hostNameFromHeader(headers['host'] ?? '') : undefined
   if (host) {
-    if (isLoopbackName(host.name) || plainAddress(host.name) === plainAddress(localAddress)) return
+    if (isLoopback(host.name) || plainAddress(host.name) === plainAddress(localAddress)) return
     if (allowedHosts.some((allowed) => sameHost(allowed, host.name, host.port))) return
   }
   throw gatewayError(

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { isLoopback } from '../../config/loopback.ts'
 import { gatewayError, gatewayErrorFrom } from '../../plugins/errors.ts'
 import { type AccessRules, admit } from './access.ts'
 import { type Answer, type Endpoint, endpoints, laterEndpoints } from './endpoints.ts'
-import { isLoopbackName } from './host-name.ts'
 import type { Actor, Operations } from './operations.ts'
 import { answerFromError } from './problem.ts'
 
@@ -55,7 +55,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     http: { maxHeaderSize: 16_384, requestTimeout: 10_000 },
     routerOptions: { ignoreTrailingSlash: false },
   })
-  const loopback = (): boolean => isLoopbackName((app.server.address() as AddressInfo).address)
+  const loopback = (): boolean => isLoopback((app.server.address() as AddressInfo).address)
   const room: Room = { options, loopback, actors: new WeakMap(), closing: new AbortController(), waiting: 0 }
   addRules(app, room)
   for (const endpoint of endpoints) addEndpoint(app, endpoint, room)

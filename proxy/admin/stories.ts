@@ -35,6 +35,8 @@ export interface CallStory {
   readonly firstByteMs?: number
   readonly runnerMs?: number
   readonly tokens?: { readonly input?: number; readonly output?: number }
+  /** What the caller thought of the answer, −1 to 1, where it said. */
+  readonly feedback?: number
   readonly layers: readonly LayerPart[]
   readonly attempts: readonly AttemptPart[]
 }

@@ -26,7 +26,7 @@ const schema = createSchema<Feedback>({
   },
 })
 
-const kind = { route: 'models', dialect: openai } as const
+const kind = { route: 'models', dialect: openai, path: '/v1/feedback' } as const
 
 /** `POST /v1/feedback`: kept with the call it is about, while that is remembered. Behind auth and request limits; 404 for an id not known. */
 export async function feedback(rooms: Rooms, body: Buffer, http: Http): Promise<void> {

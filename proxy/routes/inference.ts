@@ -1,16 +1,12 @@
 import type { Call } from '../../plugins/call.ts'
-import type { Route } from '../../plugins/chat.ts'
 import type { Reply } from '../../plugins/reply.ts'
 import { type Answer, writeAnswer } from '../answer.ts'
-import type { Dialect } from '../dialect.ts'
 import type { Rooms } from '../rooms.ts'
 import { serve } from '../serve.ts'
-import { beginVisit, callOf, finish, frameOf, type Http } from '../visit.ts'
+import { beginVisit, callOf, finish, frameOf, type Http, type VisitKind } from '../visit.ts'
 
 /** One kind of call: its route, the dialect of its errors, and how HTTP becomes a call and a reply becomes HTTP again. */
-export interface InferenceRoute {
-  readonly route: Route
-  readonly dialect: Dialect
+export interface InferenceRoute extends VisitKind {
   /** The call as layers see it. Absent: the body is already in the common shape and stays raw. */
   toCall?(call: Call): Call
   /** The reply in the route's own shape. */

@@ -11,6 +11,7 @@ import type { InferenceRoute } from './inference.ts'
 /** `POST /v1/messages` (Anthropic): translated on the way in, so that layers and runners see a chat, and back on the way out. */
 export const messages: InferenceRoute = {
   route: 'messages',
+  path: '/v1/messages',
   dialect: anthropic,
   toCall: (call) => call.with({}, chatFromMessages(jsonFromBody(call.body))),
   toAnswer,

@@ -6,7 +6,7 @@ import type { Rooms } from '../rooms.ts'
 import type { Setup } from '../setup.ts'
 import { beginVisit, callOf, finish, frameOf, type Http } from '../visit.ts'
 
-const kind = { route: 'models', dialect: openai } as const
+const kind = { route: 'models', dialect: openai, path: '/v1/models' } as const
 
 /** `GET /v1/models`: what the runners serve, or, with routing on, the models that callers may name. Behind auth and request limits. */
 export async function serveModels(rooms: Rooms, http: Http): Promise<void> {

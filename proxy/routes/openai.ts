@@ -11,10 +11,20 @@ const passOn = (reply: Reply): Answer => ({
 })
 
 /** `POST /v1/chat/completions` (OpenAI). */
-export const chat: InferenceRoute = { route: 'chat', dialect: openai, toAnswer: passOn }
+export const chat: InferenceRoute = { route: 'chat', path: '/v1/chat/completions', dialect: openai, toAnswer: passOn }
 
 /** `POST /v1/completions` (OpenAI, legacy). */
-export const completions: InferenceRoute = { route: 'completions', dialect: openai, toAnswer: passOn }
+export const completions: InferenceRoute = {
+  route: 'completions',
+  path: '/v1/completions',
+  dialect: openai,
+  toAnswer: passOn,
+}
 
 /** `POST /v1/embeddings` (OpenAI). */
-export const embeddings: InferenceRoute = { route: 'embeddings', dialect: openai, toAnswer: passOn }
+export const embeddings: InferenceRoute = {
+  route: 'embeddings',
+  path: '/v1/embeddings',
+  dialect: openai,
+  toAnswer: passOn,
+}

@@ -46,7 +46,7 @@ interface Passing {
 }
 
 async function passOn(rooms: Rooms, ownPaths: readonly string[], passing: Passing): Promise<void> {
-  const kind = { route: 'passthrough', dialect: dialectOfPath(passing.request.url ?? '') } as const
+  const kind = { route: 'passthrough', path: '/*', dialect: dialectOfPath(passing.request.url ?? '') } as const
   const visit = beginVisit(rooms, kind, passing)
   let failure: GatewayError | undefined
   try {

@@ -33,9 +33,7 @@ export interface TracingOptions {
   readonly batchSize?: number
   /** How long spans wait for more of them, in milliseconds; default 5000. */
   readonly delayMs?: number
-  /** For one export with its retries, in milliseconds; default 4500. */
-  readonly exportTimeoutMs?: number
-  /** How long `close` waits for the collector, in milliseconds; default 5000. */
+  /** How long `close` waits for the collector, in milliseconds; default 5000. One export with its retries gets nine tenths of it. */
   readonly closeTimeoutMs?: number
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>

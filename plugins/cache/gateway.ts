@@ -1,0 +1,50 @@
+import type { Call } from '../call.ts'
+import type { Host } from '../host.ts'
+import type { Acting } from '../layer.ts'
+import type { CacheConfig } from './config.ts'
+import { decide } from './decide.ts'
+import { createParts } from './parts.ts'
+import type { PurgeScope } from './purges.ts'
+import { settle } from './settle.ts'
+import { giveUp } from './visit.ts'
+
+declare module '../host.ts' {
+  interface Host {
+    /**
+     * Digest of the rules of every layer further in than the cache, as selected for this call, with the facts those rules name. Undefined
+     * when an answer must not be kept, as with a clock that is not rounded. Absent: there is nothing further in that has rules.
+     */
+    readonly insideDigest?: (call: Call) => string | undefined
+    /** The prompt version that this call is answered under, for purging; absent or undefined: the start of the inside digest. */
+    readonly promptVersion?: (call: Call) => string | undefined
+  }
+}
+
+/** The cache's half in the gateway, with what an operator may do to it. */
+export interface CacheActing extends Acting {
+  /**
+   * Forgets stored answers: of a tenant, a route, a prompt version, what fits all that are given, or everything. Curated answers stay. An
+   * answer that is still under way is not stored afterwards. This process follows at once, other replicas within `localTtlMs`. Gives back
+   * how many went, as far as they were counted. Throws `store_lost` when the other replicas could not be told.
+   */
+  purge(scope: PurgeScope): Promise<number>
+}
+
+/** Opens the gateway half. Throws `config_invalid` with every fault. */
+export function openCache(config: CacheConfig, host: Host): CacheActing {
+  const parts = createParts(config, host)
+  return {
+    decide: (call, mode) => decide(parts, call, mode),
+    settle: (call, reply, again) => settle(parts, call, { reply, again }),
+    release(call) {
+      const visit = parts.visits.get(call.id)
+      if (!visit) return
+      parts.visits.delete(call.id)
+      if (!visit.judging) giveUp(visit, parts.flights)
+    },
+    purge: (scope) => parts.storage.purge(scope),
+    async close() {
+      parts.leases?.close()
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Store } from '../store.ts'
+import type { Entry } from './entry.ts'
+
+/** How long a lease lives when its holder does not renew it: so long a replica that was killed holds others up, in milliseconds. */
+const leaseMs = 3_000
+/** How long a lease is kept after its answer was stored, so that who missed the answer a moment ago finds it, in milliseconds. */
+const afterglowMs = 500
+const firstPollMs = 20
+const longestPollMs = 250
+
+/** The right to ask a question for all replicas. */
+export interface Lease {
+  /** Gives it back; after a stored answer it lingers for a moment. Never throws. */
+  end(stored: boolean): void
+}
+
+/** Leases over the shared store: of many replicas with the same cold question, one asks. */
+export interface Leases {
+  /**
+   * Waits until this process may ask, or the answer is there, whichever is first. Undefined when neither happened in time, or the store
+   * is away: then it asks without a lease.
+   */
+  take(digest: string, wait: LeaseWait): Promise<Lease | Entry | undefined>
+  close(): void
+}
+
+/** How a lease is waited for. */
+export interface LeaseWait {
+  /** Looks whether the answer has come. */
+  look(): Promise<Entry | undefined>
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+/** Makes {@link Leases} over a store that replicas share. */
+export function createLeases(store: Store): Leases {
+  const owner = Buffer.from(randomUUID())
+  const renewals = new Set<NodeJS.Timeout>()
+  const hold = (key: string): Lease => {
+    const renewal = setInterval(() => void store.set(key, owner, leaseMs).catch(ignored), leaseMs / 3).unref()
+    renewals.add(renewal)
+    return {
+      end(stored) {
+        if (!renewals.delete(renewal)) return
+        clearInterval(renewal)
+        const ended = stored ? store.set(key, owner, afterglowMs) : store.delete(key)
+        ended.catch(ignored)
+      },
+    }
+  }
+  return {
+    async take(digest, { look, waitMs, signal }) {
+      const key = `cache:g:l:${digest.slice(0, 32)}`
+      const until = performance.now() + waitMs
+      for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, longestPollMs)) {
+        if (!store.up()) return undefined
+        if (await store.add(key, owner, leaseMs)) return hold(key)
+        if (signal.aborted || performance.now() + pollMs > until) return undefined
+        await delay(pollMs, undefined, { signal }).catch(ignored)
+        const entry = await look()
+        if (entry) return entry
+      }
+    },
+    close() {
+      for (const renewal of renewals) clearInterval(renewal)
+      renewals.clear()
+    },
+  }
+}
+
+function ignored(): void {}

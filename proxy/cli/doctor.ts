@@ -1,0 +1,74 @@
+import { dirname, resolve } from 'node:path'
+import { loadGatewayConfig } from '../../config/installed.ts'
+import { GatewayError } from '../../plugins/errors.ts'
+import { adminOptions, adminsFromInvocation } from './admin-client.ts'
+import { lineFromFault } from './check.ts'
+import { type Examined, examineRunner, examineStore, examineTelemetry } from './examine.ts'
+import { examineAdmin } from './examine-admin.ts'
+import { broken, doubtful, type Finding, fine } from './finding.ts'
+import { formatFromInvocation, outputOption, plainText, printData } from './output.ts'
+import { type Io, textOption, type Verb } from './verb.ts'
+
+/** `foldgate doctor`: looks at everything a gateway needs, and says what to do about what is wrong. */
+export const doctor: Verb = {
+  name: 'doctor',
+  summary: 'look at configuration, admin port, runners, store, telemetry and clocks, and say what to do',
+  usage: '[--config FILE] [--admin URL]… [-o FORMAT]',
+  example: 'foldgate doctor --config gateway.yaml',
+  options: {
+    config: { type: 'string', help: 'configuration to check; without it, the one that the admin port shows' },
+    ...adminOptions,
+    ...outputOption,
+  },
+  async run(invocation) {
+    const { io } = invocation
+    const format = formatFromInvocation(invocation)
+    const file = textOption(invocation, 'config')
+    const own = file === undefined ? undefined : examineFile(file)
+    const admins = await Promise.all(adminsFromInvocation(invocation).map(examineAdmin))
+    const shown = admins.find((each) => each.shown)?.shown
+    // A configuration shown by a gateway names files on its machine, which may not be this one.
+    const subject = own?.subject ?? (file === undefined && shown ? { config: shown, base: process.cwd() } : undefined)
+    const around = subject ? await examineSurroundings(subject) : []
+    const findings = [...(own?.findings ?? []), ...admins.flatMap((each) => each.findings), ...around]
+    if (!printData(io, format, findings)) {
+      for (const finding of findings) io.out(format === 'name' ? finding.check : linesFromFinding(finding, io))
+    }
+    return findings.some((finding) => finding.result === 'failed') ? 1 : 0
+  },
+}
+
+function examineFile(file: string): { findings: Finding[]; subject?: Examined } {
+  const check = `config ${file}`
+  try {
+    const { config, warnings } = loadGatewayConfig(file)
+    const doubts = warnings.map((warning) =>
+      doubtful(check, lineFromFault(warning), 'see the description of that field'),
+    )
+    return { findings: [fine(check, 'is right'), ...doubts], subject: { config, base: dirname(resolve(file)) } }
+  } catch (reason) {
+    if (!(reason instanceof GatewayError)) throw reason
+    const faults = reason.detail.faults?.map(lineFromFault) ?? []
+    return {
+      findings: (faults.length > 0 ? faults : [reason.message]).map((note) => broken(check, note, 'correct the file')),
+    }
+  }
+}
+
+async function examineSurroundings(subject: Examined): Promise<Finding[]> {
+  const { config } = subject
+  const examined = await Promise.all([
+    ...config.runners.map((runner) => examineRunner(runner, subject)),
+    examineStore(config),
+    examineTelemetry(config),
+  ])
+  return examined.flat()
+}
+
+const marks = { ok: '✓', warn: '!', failed: '✗' } as const
+const colors = { ok: 32, warn: 33, failed: 31 } as const
+
+function linesFromFinding({ check, result, note, next }: Finding, { color }: Io): string {
+  const mark = color ? `\u001b[${colors[result]}m${marks[result]}\u001b[0m` : marks[result]
+  return `${mark} ${plainText(`${check}: ${note}`)}${next ? `\n  → ${plainText(next)}` : ''}`
+}

@@ -1,0 +1,34 @@
+import type { StatusView } from '../admin/operations.ts'
+import { layerHead, rowFromLayer } from './layers.ts'
+import { ageFromInstant, type Format, plainText, tableFromRows } from './output.ts'
+import type { Io } from './verb.ts'
+
+/** One replica's status for people: what it is, what is wrong with it, its runners and its layers. */
+export function linesFromStatus(
+  status: StatusView & { admin: string },
+  { io, format }: { io: Io; format: Format },
+): string {
+  const now = Date.now()
+  const { lastReload, store } = status
+  const reload = lastReload.ok
+    ? `in use since ${ageFromInstant(lastReload.at, now)} (${lastReload.by})`
+    : 'the last reload was refused'
+  const facts: [string, string][] = [
+    ['gateway', `${status.admin} ${status.state}`],
+    ['version', `${status.version}, up ${ageFromInstant(status.startedAt, now)}, ${status.inFlight} in flight`],
+    ['config', `${status.config.slice(0, 12)} ${reload}`],
+    ['store', `${store.kind} ${store.up ? 'up' : 'down'}`],
+    ...status.runners.map(({ name, kind, url, available, outstandingTokens }): [string, string] => [
+      'runner',
+      `${name} ${kind} ${available ? 'available' : 'ejected'}${format === 'wide' ? ` ${url} outstanding ${outstandingTokens} tokens` : ''}`,
+    ]),
+    ...status.problems.map((problem): [string, string] => ['problem', problem]),
+  ]
+  const top = facts.map(([name, text]) => `${name.padEnd(8)} ${plainText(text)}`)
+  const table = tableFromRows(
+    layerHead(format),
+    status.layers.map((layer) => rowFromLayer(layer, format)),
+    io.color,
+  )
+  return [...top, '', table, ''].join('\n')
+}

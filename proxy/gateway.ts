@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createLiveConfig, type LiveConfig } from '../config/live.ts'
+import type { LoadedConfig } from '../config/load.ts'
+import type { GatewayConfig } from '../config/schema.ts'
+import type { StoreConfig } from '../config/store.ts'
+import { gatewayError } from '../plugins/errors.ts'
+import type { Clock } from '../plugins/host.ts'
+import { layers } from '../plugins/index.ts'
+import { createTokenEstimator } from '../plugins/token-estimator.ts'
+import { type ChangeRecord, startAdmin } from './admin/listener.ts'
+import { createStories } from './admin/stories.ts'
+import { tokensFromConfig } from './admin/tokens.ts'
+import { createDrain } from './drain.ts'
+import { createFlights } from './flights.ts'
+import { createHttp } from './host.ts'
+import { createOperations } from './operations.ts'
+import type { Rooms } from './rooms.ts'
+import { createDataServer, type TlsFiles } from './server.ts'
+import { openSetup, type Setup } from './setup.ts'
+import { createStore } from './store/index.ts'
+import { accessLineFromStory, storyFromRecord } from './stories.ts'
+import { createLog, type GatewayLog, type LogOptions } from './telemetry/log.ts'
+import { createMetrics } from './telemetry/metrics.ts'
+import { createTracing } from './telemetry/tracing.ts'
+import { commit, version } from './version.ts'
+
+/** A running gateway. */
+export interface Gateway {
+  /** Where callers send their requests, and where people on call and probes look. */
+  readonly url: string
+  readonly adminUrl: string
+  readonly setup: () => Setup
+  readonly log: GatewayLog
+  readonly live: LiveConfig
+  /** Leaves politely: not ready, then no new calls, then an end to what is left; see `drain` in the configuration. */
+  leave(by: string): Promise<void>
+  /** Ends at once; calls under way are cut. */
+  close(): Promise<void>
+}
+
+/** What a gateway is started with. */
+export interface GatewayOptions {
+  readonly loaded: LoadedConfig
+  /** Reads the configuration again, for a reload. Throws `config_invalid`. */
+  readonly load: () => LoadedConfig
+  readonly clock?: Clock
+  /** Where log lines go; default standard output. */
+  readonly logTo?: LogOptions['destination']
+}
+
+type Config = GatewayConfig<StoreConfig>
+
+/** Starts a gateway: store, telemetry, layers, the two listeners. Throws `config_invalid`, or what keeps a port from opening. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const equipment = await equip(options)
+  const { log, flights, stories, metrics } = equipment
+  const configured = await openConfigured(options, equipment)
+  const { setup, live } = configured
+  const drain = createDrain(() => setup().config.drain, flights)
+  const rooms: Rooms = {
+    ...equipment,
+    setup,
+    draining: () => drain.begun,
+    noteFeedback: ({ id, score }) => noteFeedback(equipment, id, score),
+    remember(caller, record, ended) {
+      const story = storyFromRecord(caller, record, ended)
+      stories.remember(story)
+      log.access(accessLineFromStory(story, caller.request.method ?? 'GET'), record.span)
+    },
+  }
+  const { config } = configured.setup()
+  const server = createDataServer(rooms, config, tlsFiles(config, configured.file))
+  await server.listen()
+  const operations = createOperations({ setup, live, drain, flights, stories, metrics, log, startedAt: Date.now() })
+  const rules = () => ({
+    tokens: tokensFromConfig(setup().config.admin, live.current.base),
+    allowedHosts: setup().config.admin.allowedHosts,
+  })
+  const changed = ({ actor, path, reason, status }: ChangeRecord): void =>
+    log.info({ actor: actor.name, path, reason, status }, 'change asked for at the admin port')
+  const admin = await startAdmin({ ...config.admin, rules, operations, changed })
+  const close = once(async (deadline: AbortSignal) => {
+    flights.cutWhen(deadline)
+    await server.close(deadline)
+    await setup().retire()
+    await admin.close()
+    await equipment.close()
+  })
+  return {
+    url: server.url(),
+    adminUrl: admin.url,
+    setup,
+    log,
+    live,
+    async leave(by) {
+      log.info({ by }, 'leaving')
+      drain.begin()
+      await drain.delayed(drain.deadline)
+      await close(drain.deadline)
+    },
+    close: () => close(AbortSignal.abort()),
+  }
+}
+
+/** What outlives every configuration. */
+async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOptions) {
+  const config = loaded.config as Config
+  const metrics = createMetrics({ version, commit, layers: layers.map(({ name }) => name) })
+  const log = createLog({
+    level: config.telemetry.logLevel,
+    onDropped: (lines) => metrics.dropped('logs', lines),
+    ...(logTo === undefined ? {} : { destination: logTo }),
+  })
+  const tracing = await createTracing(config.telemetry, {
+    version,
+    onDropped: (spans) => metrics.dropped('traces', spans),
+  })
+  const store = await createStore(config.store, clock, log)
+  metrics.storeUp(() => store.up())
+  const http = createHttp()
+  return {
+    clock,
+    metrics,
+    log,
+    tracing,
+    store,
+    http,
+    flights: createFlights(),
+    stories: createStories(),
+    async close() {
+      await Promise.all([store.close(), http.close(), tracing.close()])
+      await log.flush()
+    },
+  }
+}
+
+type Equipment = Awaited<ReturnType<typeof equip>>
+
+/** The configuration in use, opened, and the way to the next one: all or nothing. */
+async function openConfigured({ loaded, load }: GatewayOptions, equipment: Equipment) {
+  const { metrics, log } = equipment
+  let base = loaded.base
+  const file = (path: string): Buffer => fileOf(base, path)
+  const tokens = createTokenEstimator({ exact: (call, signal) => setup.runners.tokenize(call, signal) })
+  const lasting = { ...equipment, tokens, count: metrics.count, file }
+  let setup = await openSetup(loaded.config as Config, lasting)
+  metrics.runnersAvailable(() => setup.board.names.map((name) => [name, setup.board.state(name).available] as const))
+  metrics.reload(true)
+  const live = createLiveConfig(loaded, {
+    load,
+    async apply(next) {
+      const before = base
+      base = next.base
+      try {
+        const opened = await openSetup(next.config as Config, lasting)
+        void setup.retire()
+        setup = opened
+      } catch (fault) {
+        base = before
+        throw fault
+      }
+    },
+    heard({ ok, by, faults }) {
+      metrics.reload(ok)
+      if (ok) log.info({ by }, 'configuration read again')
+      else log.error({ by, faults }, 'configuration refused; the one before it stays in use')
+    },
+  })
+  return { setup: () => setup, live, file }
+}
+
+function tlsFiles({ listen: { tls } }: Config, file: (path: string) => Buffer): TlsFiles | undefined {
+  if (!tls) return undefined
+  return { cert: file(tls.certFile), key: file(tls.keyFile), ...(tls.caFile ? { ca: file(tls.caFile) } : {}) }
+}
+
+function noteFeedback({ stories, log }: Equipment, id: string, score: number): boolean {
+  const story = stories.find(id)
+  if (!story) return false
+  stories.remember({ ...story, feedback: score })
+  log.info({ id: story.id, score }, 'feedback')
+  return true
+}
+
+function fileOf(base: string, path: string): Buffer {
+  try {
+    return readFileSync(resolve(base, path))
+  } catch (cause) {
+    throw gatewayError('config_invalid', `the file ${path} cannot be read`, { cause })
+  }
+}
+
+function once<Argument>(action: (argument: Argument) => Promise<void>): (argument: Argument) => Promise<void> {
+  let running: Promise<void> | undefined
+  return (argument) => {
+    running ??= action(argument)
+    return running
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type Attributes as SdkAttributes,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
+import { type ErrorCode, errorKinds } from '../../plugins/errors.ts'
+import type { AttemptEnd, AttemptSpan, AttemptStart, CallEnd, CallSpan, CallStart, LayerTime } from './call-span.ts'
+import { type Attributes, attributesFromUsage, type GenAiNames } from './gen-ai.ts'
+import { traceHeaders } from './light-span.ts'
+import type { Phase } from './metric-values.ts'
+import { newSpanId, sampledFlag, type TraceContext } from './trace-context.ts'
+
+/** One span to start. */
+export interface SpanStart {
+  readonly name: string
+  readonly kind: SpanKind
+  /** The ids the span gets. */
+  readonly context: TraceContext
+  readonly attributes: Attributes
+  /** Milliseconds since the epoch. */
+  readonly startTime: number
+}
+
+/** Starts spans of the OpenTelemetry SDK. */
+export interface Spans {
+  readonly names: GenAiNames
+  start(span: SpanStart, parent: Context): Span
+}
+
+/** Where a recorded call stands. */
+export interface Standing {
+  readonly context: TraceContext
+  /** What its span is the child of. */
+  readonly under: Context
+  readonly tracestate: string | undefined
+  /** Told once. */
+  readonly ended: () => void
+}
+
+/** Starts the span of a call. */
+export function recordCall(spans: Spans, start: CallStart, standing: Standing): CallSpan {
+  return new RecordedCall(spans, start, standing)
+}
+
+// Known methods are named; anything else is one word (HTTP semantic conventions).
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
+
+// A class because it has a state, open or over, and children to end with it.
+class RecordedCall implements CallSpan {
+  readonly traceId: string
+  readonly spanId: string
+  readonly recording = true
+  readonly #spans: Spans
+  readonly #standing: Standing
+  readonly #span: Span
+  readonly #inside: Context
+  readonly #attempts = new Set<RecordedAttempt>()
+  /** Added to `performance.now()` gives the time; taken anew for each call, for the two clocks drift apart. */
+  readonly #offset = Date.now() - performance.now()
+  #attempted = 0
+  #open = true
+
+  constructor(spans: Spans, start: CallStart, standing: Standing) {
+    this.#spans = spans
+    this.#standing = standing
+    this.traceId = standing.context.traceId
+    this.spanId = standing.context.spanId
+    const known = knownMethods.has(start.method)
+    this.#span = spans.start(
+      {
+        name: `${known ? start.method : 'HTTP'} ${start.path}`,
+        kind: SpanKind.SERVER,
+        context: standing.context,
+        startTime: (start.startMs ?? performance.now()) + this.#offset,
+        attributes: {
+          'http.request.method': known ? start.method : '_OTHER',
+          'http.route': start.path,
+          'url.scheme': start.scheme ?? 'http',
+          ...(start.path.includes('*') ? {} : { 'url.path': start.path }),
+          'foldgate.route': start.route,
+        },
+      },
+      standing.under,
+    )
+    this.#inside = trace.setSpan(ROOT_CONTEXT, this.#span)
+  }
+
+  get sampled(): boolean {
+    return (this.#standing.context.flags & sampledFlag) !== 0
+  }
+
+  set(attrs: Attributes): void {
+    if (this.#open) setAll(this.#span, attrs)
+  }
+
+  layer(name: string, phase: Phase, time: LayerTime): void {
+    if (!this.#open) return
+    const context = this.#child()
+    const attributes = { 'foldgate.layer': name, 'foldgate.phase': phase, ...time.attrs }
+    const startTime = time.startMs + this.#offset
+    const start = { name: `${name} ${phase}`, kind: SpanKind.INTERNAL, context, attributes, startTime }
+    this.#spans.start(start, this.#inside).end(time.endMs + this.#offset)
+  }
+
+  attempt(start: AttemptStart): AttemptSpan {
+    const context = this.#child()
+    const attributes = { ...attributesOfAttempt(start), 'foldgate.attempt': ++this.#attempted, ...start.attrs }
+    const { operation, model, method = 'POST' } = start
+    const name = operation === undefined ? method : [operation, model].filter(Boolean).join(' ')
+    const startTime = performance.now() + this.#offset
+    const span = this.#spans.start({ name, kind: SpanKind.CLIENT, context, attributes, startTime }, this.#inside)
+    const attempt = new RecordedAttempt(context.spanId, traceHeaders(context, this.#standing.tracestate), (end) => {
+      if (!this.#attempts.delete(attempt)) return
+      finishAttempt(span, end, this.#spans)
+      span.end(performance.now() + this.#offset)
+    })
+    this.#attempts.add(attempt)
+    // A try that begins after its call was given up is told to nobody else.
+    if (!this.#open) attempt.end({ error: 'client_closed' })
+    return attempt
+  }
+
+  end(end: CallEnd): void {
+    if (!this.#open) return
+    this.#open = false
+    for (const attempt of this.#attempts) attempt.end({ error: end.error })
+    setAll(this.#span, {
+      'http.response.status_code': end.code,
+      'foldgate.source': end.source,
+      'foldgate.error.code': end.error,
+      ...end.attrs,
+    })
+    fail(this.#span, end.error, failureOfCall(end))
+    this.#span.end(performance.now() + this.#offset)
+    this.#standing.ended()
+  }
+
+  #child(): TraceContext {
+    const { traceId, flags } = this.#standing.context
+    return { traceId, spanId: newSpanId(), flags }
+  }
+}
+
+class RecordedAttempt implements AttemptSpan {
+  readonly spanId: string
+  readonly headers: AttemptSpan['headers']
+  readonly end: (end: AttemptEnd) => void
+  constructor(spanId: string, headers: AttemptSpan['headers'], end: (end: AttemptEnd) => void) {
+    this.spanId = spanId
+    this.headers = headers
+    this.end = end
+  }
+}
+
+function attributesOfAttempt(start: AttemptStart): Attributes {
+  const asked: Attributes =
+    start.operation === undefined
+      ? {}
+      : {
+          'gen_ai.operation.name': start.operation,
+          'gen_ai.provider.name': start.provider ?? 'openai',
+          'gen_ai.request.model': start.model,
+          'gen_ai.request.stream': start.stream,
+        }
+  return {
+    ...asked,
+    'http.request.method': start.method ?? 'POST',
+    'server.address': start.address,
+    'server.port': start.port,
+    'foldgate.runner': start.runner,
+  }
+}
+
+function finishAttempt(span: Span, end: AttemptEnd, { names }: Spans): void {
+  setAll(span, {
+    'http.response.status_code': end.status,
+    'gen_ai.response.model': end.responseModel,
+    'gen_ai.response.finish_reasons': end.finishReasons?.length ? end.finishReasons : undefined,
+    'gen_ai.response.time_to_first_chunk': end.ttftMs === undefined ? undefined : end.ttftMs / 1000,
+  })
+  if (end.usage) span.setAttributes(attributesFromUsage(end.usage, names))
+  const { status = 0, error } = end
+  fail(span, error, error ?? (status >= 400 ? String(status) : undefined))
+}
+
+/** What a server span calls its failure: nothing where the caller was at fault. */
+function failureOfCall({ code, error }: CallEnd): string | undefined {
+  if (error === undefined) return code >= 500 ? String(code) : undefined
+  return error === 'client_closed' || errorKinds[error].status >= 500 ? error : undefined
+}
+
+function fail(span: Span, error: ErrorCode | undefined, type: string | undefined): void {
+  if (type === undefined) return
+  span.setAttribute('error.type', type)
+  // A caller that went away is neither success nor failure.
+  if (error !== 'client_closed') span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+function setAll(span: Span, attrs: Attributes): void {
+  span.setAttributes(attrs as SdkAttributes)
+}

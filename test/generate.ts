@@ -1,0 +1,34 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { gatewayJsonSchema } from '../config/schema.ts'
+import { layers } from '../plugins/index.ts'
+
+const root = resolve(import.meta.dirname, '..')
+
+/** Every generated file: where it stands, and what it should say. */
+const generated: Readonly<Record<string, () => string>> = {
+  'config/gateway.schema.json': () => `${JSON.stringify(gatewayJsonSchema(layers), null, 2)}\n`,
+}
+
+const checking = process.argv.includes('--check')
+let stale = 0
+for (const [path, make] of Object.entries(generated)) {
+  const file = join(root, path)
+  const wanted = make()
+  if (readOrEmpty(file) === wanted) continue
+  stale++
+  if (checking) console.error(`${path} is stale: npm run generate`)
+  else {
+    writeFileSync(file, wanted)
+    console.error(`${path} written`)
+  }
+}
+if (checking && stale > 0) process.exit(1)
+
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
