@@ -27,7 +27,7 @@ export function documentFromText(text: string): ConfigDocument {
   const lines = new LineCounter()
   const lineAt = (offset: number) => lines.linePos(offset).line
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true, logLevel: 'silent' })
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true, logLevel: 'error' })
     const errors = [...document.errors, ...document.warnings]
     if (errors.some((error) => /call stack|stack overflow/i.test(error.message))) return unreadable(tooDeep)
     const faults = errors

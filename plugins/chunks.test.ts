@@ -8,7 +8,7 @@ import {
   isComplete,
 } from './chunks.ts'
 
-const chat = (delta: object, more: object = {}): Chunk => ({
+const chat = (delta: Record<string, unknown>, more: object = {}): Chunk => ({
   id: 'c1',
   object: 'chat.completion.chunk',
   model: 'm',
@@ -63,7 +63,7 @@ describe('completionFromChunks()', () => {
   })
 
   it('keeps parallel tool calls apart by index', () => {
-    const call = (index: number, part: object) => chat({ tool_calls: [{ index, ...part }] })
+    const call = (index: number, part: Record<string, unknown>) => chat({ tool_calls: [{ index, ...part }] })
     const { choices } = completionFromChunks([
       chat({
         tool_calls: [

@@ -89,6 +89,17 @@ describe('a key that was removed', () => {
     expect((await rig.refusal(token)).status).toBe(401)
   })
 
+  it('leaves no remembered token behind that was being verified meanwhile', async () => {
+    const rig = await openJwksRig([one, two])
+    await rig.principal(bearing(await tokenOf(one)))
+    publish(rig.host, two)
+    rig.host.clock.advance(2_600)
+    const token = bearing(await tokenOf(one, { jti: 'late' }))
+    await rig.decide(token)
+    await settled()
+    expect((await rig.refusal(token)).status).toBe(401)
+  })
+
   it('is refused when it was the only one', async () => {
     const rig = await openJwksRig([one])
     const token = bearing(await tokenOf(one))

@@ -1,6 +1,7 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createSecret, forgeToken, signHmac } from '../../test/support/jwt.ts'
+import { keyFromJwk } from './keys.ts'
 import { audience, bearing, goodClaims, issuer, keyNamed, openAuthRig, openJwksRig, tokenOf } from './test-host.ts'
 
 const rsa = await keyNamed('rsa', 'RS256')
@@ -74,6 +75,29 @@ describe('a token that chooses its algorithm', () => {
     const oct = { kty: 'oct', k: Buffer.from(secret).toString('base64url'), alg: 'HS256', kid: 'oct' }
     const rig = await openJwksRig([{ ...rsa, publicJwk: oct }])
     expect((await rig.refusal(bearing(signHmac(secret, goodClaims, { header: { kid: 'oct' } })))).status).toBe(401)
+  })
+
+  it.each([{ use: 'enc' }, { key_ops: ['sign'] }, { alg: 'RSA-OAEP' }])(
+    'a member that says %j verifies nothing',
+    async (more) => {
+      const rig = await openJwksRig([{ ...rsa, publicJwk: { ...rsa.publicJwk, ...more } }])
+      expect((await rig.refusal(bearing(await tokenOf(rsa)))).status).toBe(401)
+    },
+  )
+
+  it('a fetched RSA key that states no algorithm has the configured one only', async () => {
+    const bare = [{ ...rsa, publicJwk: { ...rsa.publicJwk, alg: undefined } }]
+    expect((await (await openJwksRig(bare)).principal(bearing(await tokenOf(rsa)))).id).toBe('ada')
+    const other = await openJwksRig(bare, { rsaAlgorithm: 'PS256' })
+    expect((await other.refusal(bearing(await tokenOf(rsa)))).status).toBe(401)
+  })
+
+  it('an RSA key under 2,048 bits is refused in the configuration and ignored in a key set', async () => {
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    const pem = publicKey.export({ type: 'spki', format: 'pem' })
+    const weak = { jwt: { issuer, audience, keys: [{ alg: 'RS256', pem }] } }
+    await expect(openAuthRig(weak)).rejects.toThrow(/too weak/)
+    expect(keyFromJwk(publicKey.export({ format: 'jwk' }), 'RS256')).toBeUndefined()
   })
 
   it('a shared secret verifies when it is configured as one', async () => {

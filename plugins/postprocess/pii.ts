@@ -53,7 +53,7 @@ const phone: Shape = {
   bound: 32,
   forms: [
     // E.164 and its spaced spellings; then China: mobile, 400 and 800, landline; then North America; then a trunk 0 with groups.
-    String.raw`\(?\+\d{1,3}\)?(?:[ ./-]?\(?\d{1,5}\)?){1,6}`,
+    String.raw`\(?\+\(?\d(?:[ ./()-]{0,2}\d){7,14}`,
     String.raw`\(?(?:00)?86\)?[ -]?1[3-9]\d[ -]?\d{4}[ -]?\d{4}`,
     String.raw`1[3-9]\d[ -]?\d{4}[ -]?\d{4}`,
     String.raw`[48]00[ -]\d{3,4}[ -]?\d{3,4}`,

@@ -1,5 +1,5 @@
 import type { Call } from '../call.ts'
-import { type ChatRequest, outputLimit } from '../chat.ts'
+import { type ChatRequest, outputLimit, textOfMessage } from '../chat.ts'
 import type { Host } from '../host.ts'
 import type { Acting, Again, Mode } from '../layer.ts'
 import type { Reply } from '../reply.ts'
@@ -93,10 +93,20 @@ function madeToFit(
   return fitRequest(prepared.request, { config: rule.context, model, limit, count, spare })
 }
 
+/** Bytes that a schema we add may have, and the most that a character of UTF-16 takes in UTF-8. */
+const schemaBytes = 1024
+const charBytes = 3
+
 /** A token is a byte or more: a body shorter than the room is not worth counting. Pictures can be worth more than their address. */
 function surelyFits(call: Call, request: ChatRequest, room: number): boolean {
-  if (request !== call.request || (request.messages ?? []).some(({ content }) => Array.isArray(content))) return false
-  return call.body.length <= room
+  let bytes = call.body.length + (request.response_format === call.request.response_format ? 0 : schemaBytes)
+  if (bytes > room) return false
+  const came = new Set(call.request.messages)
+  for (const message of request.messages ?? []) {
+    if (Array.isArray(message.content)) return false
+    if (!came.has(message)) bytes += charBytes * textOfMessage(message).length
+  }
+  return bytes <= room
 }
 
 interface Deciding {

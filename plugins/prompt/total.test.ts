@@ -4,13 +4,14 @@ import { GatewayError } from '../errors.ts'
 import { prompt, promptRuleFor, ruleFromConfig } from './index.ts'
 import { ask, openRig } from './test-rig.ts'
 
-const on = { enabled: true }
+// Made anew for each: filling in defaults of one must not reach another.
+const on = () => ({ enabled: true })
 const config = {
   templates: { a: { text: '{{ tenant }} {{ now_utc }} {{#if x}}{{ x }}{{/if}}' } },
   paths: { x: 'body.metadata.x' },
   context: { maxTokens: 60, reserveOutput: 1, keepTurns: 1, cutMessages: true },
   decorators: [{ role: 'user', position: 'append', text: '{{ tier }}' }],
-  adaptations: { steps: on, 'two-phase-tools': on, anchor: { ...on, minChars: 1 }, recap: on },
+  adaptations: { steps: on(), 'two-phase-tools': on(), anchor: { ...on(), minChars: 1 }, recap: on() },
 }
 
 const text = fc.oneof(

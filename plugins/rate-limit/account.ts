@@ -1,0 +1,70 @@
+import type { Call } from '../call.ts'
+import type { Host } from '../host.ts'
+import type { Mode } from '../layer.ts'
+import type { Ending } from '../reply.ts'
+import type { Grant } from './decide.ts'
+import { createMeter, type Meter, tokensOfUsage } from './meter.ts'
+import { type Held, putRight } from './reservation.ts'
+
+/** What one call holds, from its grant to its end. */
+export interface Account {
+  readonly call: Call
+  readonly mode: Mode
+  readonly grant: Grant
+  readonly meter: Meter
+  /** Whether Redis was there when it was granted; what was taken from its stand-in must not be given back by Redis. */
+  readonly fromStore: boolean
+  /** A reply came back for it. */
+  answered: boolean
+  closed: boolean
+}
+
+/** What of a call counts in the end. */
+export interface Bill {
+  readonly tokens: number
+  readonly requests: number
+}
+
+/** Opens the account of a call that was granted. */
+export function openAccount(call: Call, mode: Mode, { grant, host, pieceLength }: Opening): Account {
+  // Only where tokens are counted is anything pushed into it, so the request has been parsed.
+  const meter = createMeter((text) => host.tokens.count(text, call.request.model), pieceLength)
+  return { call, mode, grant, meter, fromStore: host.store.up(), answered: false, closed: false }
+}
+
+/** What an account is opened with. */
+export interface Opening {
+  readonly grant: Grant
+  readonly host: Pick<Host, 'tokens' | 'store'>
+  /** How many characters of output are counted together. */
+  readonly pieceLength: number
+}
+
+/** Nothing of the call counts. */
+export const free: Bill = { tokens: 0, requests: 0 }
+
+/** What a call that was answered costs, by how its answer ended: what was reported, else what went by; nothing when nothing did. */
+export function billFor(account: Account, ending: Ending, host: Pick<Host, 'count' | 'tokens'>): Bill {
+  const { meter, grant, call } = account
+  if (!grant.estimate) return { tokens: 0, requests: 1 }
+  if (!meter.begun && ending.kind !== 'complete') return free
+  const reported = tokensOfUsage(meter.usage)
+  if (reported !== undefined) {
+    if (meter.usage) host.tokens.learn(call.request, meter.usage)
+    return { tokens: reported, requests: 1 }
+  }
+  host.count('rate-limit.estimated-usage')
+  return { tokens: grant.estimate.input + meter.output(), requests: 1 }
+}
+
+/** Closes an account: puts every limit right. Only the first time. Throws `store_lost`. */
+export async function closeAccount(account: Account, bill: Bill, host: Pick<Host, 'store' | 'clock'>): Promise<void> {
+  if (account.closed) return
+  account.closed = true
+  const { store, clock } = host
+  // Charged in a stand-in, settled in Redis: there nothing was taken, so all that was used is charged.
+  const strayed = !account.fromStore && store.up()
+  const held = strayed ? account.grant.held.map((each) => ({ ...each, cost: 0 })) : account.grant.held
+  const used = ({ want }: Held): number => (want.quota.of === 'tokens' ? bill.tokens : bill.requests)
+  await putRight(store, held, { now: clock.now(), used })
+}

@@ -1,0 +1,39 @@
+import type { Call } from '../call.ts'
+import { outputLimit } from '../chat.ts'
+import type { GatewayError } from '../errors.ts'
+import type { Host } from '../host.ts'
+import type { Mode } from '../layer.ts'
+import { type Demand, leastTokens, neverFits, type Quota } from './rule.ts'
+
+/** What a call will probably use, and how sure that is. */
+export interface Estimate extends Demand {
+  /** How far off `input` may be, in tokens; 0 once it was counted exactly. */
+  readonly error: number
+}
+
+/** What a call will use before it has run, as estimated. Throws what parsing the body throws. */
+export function estimateOf(call: Call, host: Pick<Host, 'tokens'>): Estimate {
+  const { input, error, output } = host.tokens.estimate(call.request)
+  return { input, error, output, stated: output === 0 || outputLimit(call.request) !== undefined }
+}
+
+/** An exact count in place of the estimate, where a runner can give one. An observer asks nobody. */
+export async function exactly(
+  estimate: Estimate,
+  asked: { call: Call; host: Pick<Host, 'tokens'>; mode: Mode },
+): Promise<Estimate> {
+  if (estimate.error === 0 || asked.mode === 'observe') return estimate
+  const input = await asked.host.tokens.exact(asked.call)
+  return input === undefined ? estimate : { ...estimate, input, error: 0 }
+}
+
+/** Whether an exact count could turn the question if `room` tokens are enough. */
+export function inDoubt(estimate: Estimate, room: number): boolean {
+  return estimate.error > 0 && Math.abs(leastTokens(estimate) - room) <= estimate.error
+}
+
+/** The quota that a call can never fit into, as the error it gets; undefined when it fits all. */
+export function impossible(estimate: Estimate, quotas: readonly Quota[]): GatewayError | undefined {
+  const quota = quotas.find((each) => each.of === 'tokens' && leastTokens(estimate) > each.capacity)
+  return quota && neverFits(estimate, quota)
+}
