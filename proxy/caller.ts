@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { type Call, createCall, type Facts } from '../plugins/call.ts'
 import type { Route } from '../plugins/chat.ts'
-import type { TrustedProxies } from './client-address.ts'
+import { plainAddress, type TrustedProxies } from './client-address.ts'
 
 /** One HTTP request with its response, and the signal that says the caller has gone. */
 export interface Caller {
@@ -59,14 +61,30 @@ export interface CallFrame {
 /** The call that the outermost layer is asked about. */
 export function callFromCaller(caller: Caller, { route, body, now, proxies }: CallFrame): Call {
   const { request, requestId, signal, id } = caller
-  const peer = request.socket.remoteAddress ?? ''
-  const headers = request.headers as Record<string, string>
-  const facts: Partial<Facts> = { client_ip: proxies.clientOf(peer, headers['x-forwarded-for']) }
-  Object.assign(facts, peerFacts(request))
+  const { headers } = request as { headers: Record<string, string> }
+  const peer = peerOf(request.socket)
+  const facts = { ...peer, client_ip: proxies.clientOf(peer.peer, headers['x-forwarded-for']) }
   return createCall({ id, route, now, body, headers: { ...headers, 'x-request-id': requestId }, facts, signal })
 }
 
-/** What is known of the direct peer: its address and, over mTLS, its certificate. */
-function peerFacts(_request: IncomingMessage): Record<string, unknown> {
-  return {}
+type PeerFacts = Pick<Facts, 'peer'> & Partial<Pick<Facts, 'peerCertificate'>>
+
+const peers = new WeakMap<Socket, PeerFacts>()
+
+/** What is known of the direct peer: its address and, when it proved to hold one, its certificate. The same for all calls of a connection. */
+function peerOf(socket: Socket): PeerFacts {
+  let facts = peers.get(socket)
+  if (!facts) {
+    const certificate = socket instanceof TLSSocket && socket.authorized ? certificateOf(socket) : undefined
+    facts = { peer: plainAddress(socket.remoteAddress ?? ''), ...(certificate ? { peerCertificate: certificate } : {}) }
+    peers.set(socket, facts)
+  }
+  return facts
+}
+
+function certificateOf(socket: TLSSocket): Facts['peerCertificate'] | undefined {
+  const { subject, subjectaltname = '' } = socket.getPeerCertificate()
+  if (!subject) return undefined
+  const name = subject.CN
+  return { subject: Array.isArray(name) ? (name[0] ?? '') : (name ?? ''), san: subjectaltname.split(', ').filter(Boolean) }
 }

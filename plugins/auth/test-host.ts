@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createTestHost, type TestHost, type TestHostOverrides } from '../../test/support/host.ts'
 import { createKey, signToken, type TestKey } from '../../test/support/jwt.ts'
 import { type Call, createCall, type Facts, type Principal } from '../call.ts'
-import type { GatewayError } from '../errors.ts'
+import { type GatewayError, gatewayError } from '../errors.ts'
 import type { Acting, Mode } from '../layer.ts'
 import type { Verdict } from '../verdict.ts'
 import { auth } from './index.ts'
@@ -38,12 +38,13 @@ export async function openAuthRig(config: unknown, overrides: TestHostOverrides 
     decide,
     async principal(headers, facts) {
       const verdict = await decide(headers, facts)
-      if (verdict.kind !== 'pass') throw verdict.kind === 'refuse' ? verdict.error : new Error('answered')
+      if (verdict.kind !== 'pass')
+        throw verdict.kind === 'refuse' ? verdict.error : gatewayError('internal', 'was answered')
       return verdict.facts.principal as Principal
     },
     async refusal(headers, facts) {
       const verdict = await decide(headers, facts)
-      if (verdict.kind !== 'refuse') throw new Error(`was not refused but ${verdict.kind}`)
+      if (verdict.kind !== 'refuse') throw gatewayError('internal', `was not refused but ${verdict.kind}`)
       return verdict.error
     },
   }

@@ -52,7 +52,6 @@ describe('output validation', () => {
     scoreByText(rig)
     saying(rig, '0.4', '0.5')
     expect((await rig.ask(chat('hi'))).text).toContain('0.4')
-    await rig.host.answers.get(url)
     expect((await rig.ask(chat('hi'))).source).toBe('runner')
     expect((await rig.ask(chat('hi'))).source).toBe('cache')
     expect(JSON.parse(rig.host.sent[0]?.request.body ?? '')).toMatchObject({ request: chat('hi') })

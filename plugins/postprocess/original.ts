@@ -50,6 +50,11 @@ const cluster = /[\s\S][\p{M}\p{Default_Ignorable_Code_Point}\u1160-\u11ff]{0,32
 const invisible = /\p{Default_Ignorable_Code_Point}+/gu
 const fullLength = 33
 
+/** A whole text as the shadow shows it: in NFKC form, without invisible characters. */
+export function shadowOf(text: string): string {
+  return text.replace(invisible, '').normalize('NFKC')
+}
+
 /**
  * A view in Unicode's NFKC form (UAX #15) without invisible characters, so that full-width, compatibility and zero-width spellings read
  * like plain ones. Made cluster by cluster, with the place of each unit in the original kept.
@@ -65,7 +70,7 @@ export function createShadow(): Original {
   const sourceOf = (position: number): number => starts[position - base] ?? taken
   const splits = (at: number): boolean => at > 0 && at < starts.length && starts[at] === starts[at - 1]
   const show = (whole: string): string => {
-    const shown = whole.replace(invisible, '').normalize('NFKC')
+    const shown = shadowOf(whole)
     for (let i = 0; i < shown.length; i++) starts.push(taken)
     taken += whole.length
     return shown

@@ -12,7 +12,7 @@ export interface Account {
   readonly mode: Mode
   readonly grant: Grant
   readonly meter: Meter
-  /** Whether Redis was there when it was granted; what was taken from its stand-in must not be given back by Redis. */
+  /** Redis was there when it was granted; what was taken from its stand-in must not be given back by Redis. */
   readonly fromStore: boolean
   /** A reply came back for it. */
   answered: boolean
@@ -25,12 +25,10 @@ export interface Bill {
   readonly requests: number
 }
 
-/** Opens the account of a call that was granted. */
-export function openAccount(call: Call, mode: Mode, { grant, host, pieceLength }: Opening): Account {
-  // Only where tokens are counted is anything pushed into it, so the request has been parsed.
-  const meter = createMeter((text) => host.tokens.count(text, call.request.model), pieceLength)
-  return { call, mode, grant, meter, fromStore: host.store.up(), answered: false, closed: false }
-}
+/** Nothing of the call counts. */
+export const free: Bill = { tokens: 0, requests: 0 }
+/** The call counts, but used no tokens. */
+export const oneRequest: Bill = { tokens: 0, requests: 1 }
 
 /** What an account is opened with. */
 export interface Opening {
@@ -40,29 +38,42 @@ export interface Opening {
   readonly pieceLength: number
 }
 
-/** Nothing of the call counts. */
-export const free: Bill = { tokens: 0, requests: 0 }
-
-/** What a call that was answered costs, by how its answer ended: what was reported, else what went by; nothing when nothing did. */
-export function billFor(account: Account, ending: Ending, host: Pick<Host, 'count' | 'tokens'>): Bill {
-  const { meter, grant, call } = account
-  if (!grant.estimate) return { tokens: 0, requests: 1 }
-  if (!meter.begun && ending.kind !== 'complete') return free
-  const reported = tokensOfUsage(meter.usage)
-  if (reported !== undefined) {
-    if (meter.usage) host.tokens.learn(call.request, meter.usage)
-    return { tokens: reported, requests: 1 }
-  }
-  host.count('rate-limit.estimated-usage')
-  return { tokens: grant.estimate.input + meter.output(), requests: 1 }
+/** Opens the account of a call that was granted. */
+export function openAccount(call: Call, mode: Mode, { grant, host, pieceLength }: Opening): Account {
+  // Only where tokens are counted is anything pushed into it, so the request has been parsed.
+  const meter = createMeter((text) => host.tokens.count(text, call.request.model), pieceLength)
+  return { call, mode, grant, meter, fromStore: host.store.up(), answered: false, closed: false }
 }
 
-/** Closes an account: puts every limit right. Only the first time. Throws `store_lost`. */
+/**
+ * What an answered call costs, by how its answer ended: what the runner reported, else what went by. Nothing when nothing went by, or
+ * when it failed and nobody counted.
+ */
+export function billFor(account: Account, ending: Ending, host: Pick<Host, 'count' | 'tokens'>): Bill {
+  const { meter, grant, call } = account
+  if (!grant.estimate) return ending.kind === 'failed' ? free : oneRequest
+  if (!meter.begun && ending.kind !== 'complete') return free
+  const reported = tokensOfUsage(meter.usage)
+  if (reported === undefined) {
+    host.count('rate-limit.estimated-usage')
+    return { tokens: grant.estimate.input + meter.output(), requests: 1 }
+  }
+  if (meter.usage && ending.kind === 'complete') host.tokens.learn(call.request, meter.usage)
+  return { tokens: reported, requests: 1 }
+}
+
+/** What a call costs that ends without its answer having ended: it never came, or the caller left. An observer sees no answers. */
+export function billAtRelease(account: Account, host: Pick<Host, 'count' | 'tokens'>): Bill {
+  if (account.mode === 'enforce') return account.answered ? billFor(account, { kind: 'aborted' }, host) : free
+  const tokens = account.grant.held.find(({ want }) => want.quota.of === 'tokens')
+  return { tokens: tokens?.cost ?? 0, requests: 1 }
+}
+
+/** Closes an account: puts every limit right. Throws `store_lost`. */
 export async function closeAccount(account: Account, bill: Bill, host: Pick<Host, 'store' | 'clock'>): Promise<void> {
-  if (account.closed) return
   account.closed = true
   const { store, clock } = host
-  // Charged in a stand-in, settled in Redis: there nothing was taken, so all that was used is charged.
+  // Granted by a stand-in, settled in Redis: there nothing was taken, so all that was used is charged.
   const strayed = !account.fromStore && store.up()
   const held = strayed ? account.grant.held.map((each) => ({ ...each, cost: 0 })) : account.grant.held
   const used = ({ want }: Held): number => (want.quota.of === 'tokens' ? bill.tokens : bill.requests)

@@ -1,6 +1,5 @@
 import type { Call } from '../call.ts'
 import type { Route } from '../chat.ts'
-import { gatewayError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Mode } from '../layer.ts'
 import { type Estimate, estimateOf, exactly, impossible, inDoubt } from './demand.ts'
@@ -86,9 +85,4 @@ function wantsOf(asked: readonly Asked[], estimate: Estimate | undefined): Want[
     const cost = each.quota.of === 'tokens' && estimate ? tokensToReserve(estimate, each.quota.capacity) : 1
     return { ...each, cost }
   })
-}
-
-/** The caller left while the store was asked. */
-export function leftMeanwhile(): Error {
-  return gatewayError('client_closed', 'the caller went away')
 }

@@ -1,7 +1,7 @@
 import type { Account } from './account.ts'
 import type { Extend } from './budget.ts'
 import type { Shop } from './decide.ts'
-import { takeAll, type Want } from './reservation.ts'
+import { putRight, takeAll, type Want } from './reservation.ts'
 import { remainingOf } from './rule.ts'
 
 /** More tokens for a stream under way: as many as asked, or what is left, or 0. They are settled with the rest at its end. */
@@ -10,6 +10,11 @@ export function extension(account: Account, { host, leaseMs }: Shop): Extend {
   const take = async (tokens: number): Promise<number> => {
     const wants = held.map(({ want }): Want => ({ ...want, cost: tokens }))
     const taken = await takeAll(host.store, wants, { now: host.clock.now(), leaseMs })
+    if (taken.held && account.closed) {
+      // The stream ended meanwhile, and its account was settled without this.
+      await putRight(host.store, taken.held, { now: host.clock.now(), used: () => 0 })
+      return 0
+    }
     if (taken.held) {
       for (const each of held) each.cost += tokens
       return tokens

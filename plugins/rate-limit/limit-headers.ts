@@ -29,11 +29,6 @@ export function limitHeaders(standings: readonly Standing[], route: Route, now: 
   return headers
 }
 
-/** The standings as they are once the call has taken its part. */
-export function afterTaking(standings: readonly Standing[], taken: (standing: Standing) => number): Standing[] {
-  return standings.map((standing) => ({ ...standing, level: Math.max(0, standing.level + taken(standing)) }))
-}
-
 function tightestOf(standings: readonly Standing[], of: Measure): Standing | undefined {
   let tightest: Standing | undefined
   let least = Number.POSITIVE_INFINITY

@@ -11,11 +11,11 @@ export interface Meter {
   output(): number
 }
 
-// Text is counted in pieces of this many characters, so that no count is long and little is kept.
-const pieceLength = 4096
-
-/** Makes a {@link Meter}; `count` gives the tokens of a text. */
-export function createMeter(count: (text: string) => number): Meter {
+/**
+ * Makes a {@link Meter}; `count` gives the tokens of a text. Text is counted in pieces of `pieceLength` characters, so that no count is long
+ * and little is kept.
+ */
+export function createMeter(count: (text: string) => number, pieceLength: number): Meter {
   let begun = false
   let usage: Usage | undefined
   let counted = 0

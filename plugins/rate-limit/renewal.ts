@@ -1,5 +1,6 @@
-import type { Account } from './account.ts'
-import type { Shop } from './decide.ts'
+import type { Host } from '../host.ts'
+import type { RateLimitConfig } from './config.ts'
+import type { Ledger } from './ledger.ts'
 import { renewLeases } from './reservation.ts'
 
 /** Keeps the leases of calls under way from ending. */
@@ -7,19 +8,26 @@ export interface Renewal {
   stop(): void
 }
 
-/** Renews, every third of a lease, those of all accounts that are open. Starts no timer where nothing limits calls under way. */
-export function startRenewal(
-  accounts: ReadonlyMap<string, Account>,
-  shop: Shop & { host: { closed?: AbortSignal } },
-): Renewal {
-  const { limits, leaseMs, host } = shop
+/**
+ * Renews the leases of all open accounts every third of a lease. Goes on after the configuration has ended as long as calls that began
+ * under it are under way. Where nothing limits calls under way there is no timer.
+ */
+export function startRenewal(config: RateLimitConfig, ledger: Ledger, host: Host): Renewal {
+  if (!limitsConcurrency(config)) return { stop() {} }
+  const { leaseMs } = config
   const timer = setInterval(() => {
-    const open = [...accounts.values()].filter((account) => !account.closed)
+    if (host.closed.aborted && ledger.open.size === 0) clearInterval(timer)
+    const open = [...ledger.open.values()].filter((account) => !account.closed)
     const leases = open.flatMap(({ grant }) => grant.held.filter(({ want }) => want.quota.of === 'concurrent'))
-    // A store that is away renews nothing; what it forgets is at worst a slot given twice.
-    if (leases.length > 0) renewLeases(host.store, leases, { now: host.clock.now(), leaseMs }).catch(() => {})
+    if (leases.length === 0) return
+    // A store that is away renews nothing; at worst a place is given twice once it is back.
+    renewLeases(host.store, leases, { now: host.clock.now(), leaseMs }).catch(() => {})
   }, leaseMs / 3)
   timer.unref()
-  void limits
   return { stop: () => clearInterval(timer) }
+}
+
+function limitsConcurrency({ limits, tiers }: RateLimitConfig): boolean {
+  const all = [...limits, ...limits.flatMap((limit) => Object.values(limit.tiers)), ...Object.values(tiers)]
+  return all.some((amounts) => amounts.concurrent)
 }

@@ -172,5 +172,5 @@ function send(
   return reply
     .code(status)
     .headers({ ...headers, 'content-type': contentType })
-    .send(text)
+    .send(Buffer.from(text))
 }

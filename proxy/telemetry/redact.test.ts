@@ -31,7 +31,9 @@ describe('fields', () => {
   })
 
   it('that hold prompt text are not said', () => {
-    const fields = { request: { messages: [{ role: 'user', content: secret }], prompt: secret, input: [secret] } }
+    const fields = {
+      request: { messages: [{ role: 'user', content: secret }], prompt: secret, input: [secret], stop: [secret] },
+    }
     expect(JSON.stringify(safeFields({ ...fields, body: secret }))).not.toContain(secret)
   })
 

@@ -3,9 +3,16 @@ import { credentialHeaders } from '../../plugins/headers.ts'
 /** What stands in a log where something was that must not be there. */
 export const redacted = '[redacted]'
 
-const secretName =
-  /authori[sz]ation|credential|cookie|secret|passw|passphrase|private[-_]?key|api[-_]?key|(^|[-_])(token|key)$|(access|refresh|id|bearer)[-_]?token$/i
-const textNames = new Set(['messages', 'prompt', 'input', 'content', 'body', 'completion', 'choices'])
+// What is a secret by its name, wherever in the name it stands, and what is one only as its last word.
+const secretAnywhere = /authori[sz]ation|credential|cookie|secret|passw|passphrase|private[-_]?key|api[-_]?key/i
+const secretAtEnd = /(^|[-_])(token|key)$|(access|refresh|id|bearer)[-_]?token$/i
+// Members of requests and answers, in either dialect, that hold what people or models wrote.
+const textNames = new Set(
+  (
+    'messages prompt input content text body completion choices delta stop stop_sequences suffix system instructions ' +
+    'tools functions tool_calls arguments user metadata variables prediction reasoning refusal output'
+  ).split(' '),
+)
 const deepest = 6
 const longest = 4096
 
@@ -29,7 +36,10 @@ function safeMembers(members: Readonly<Record<string, unknown>>, depth: number):
 }
 
 const isUnsafe = (name: string): boolean =>
-  credentialHeaders.has(name.toLowerCase()) || secretName.test(name) || textNames.has(name)
+  credentialHeaders.has(name.toLowerCase()) ||
+  secretAnywhere.test(name) ||
+  secretAtEnd.test(name) ||
+  textNames.has(name)
 
 function safeValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return safeText(value)

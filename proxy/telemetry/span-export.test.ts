@@ -25,7 +25,6 @@ async function tracingTo(otlpEndpoint: string, options: Partial<TracingOptions> 
       queueSize: 64,
       batchSize: 16,
       delayMs: 1,
-      closeTimeoutMs: 300,
       environment: {},
       ...options,
     },
@@ -51,8 +50,7 @@ describe('a collector', () => {
     const { tracing, lost } = await tracingTo(`${collector.url}/`, { queueSize: 2048 })
     calls(tracing, 100)
     await tracing.close()
-    expect(arrived(collector)).toBe(100)
-    expect(lost.spans).toBe(0)
+    expect({ arrived: arrived(collector), lost: lost.spans }).toEqual({ arrived: 100, lost: 0 })
     const ids = collector.requests.flatMap(({ body }) => spansFromOtlp(body)).map((span) => span.spanId)
     expect(new Set(ids).size).toBe(100)
     for (const request of collector.requests) {
@@ -70,7 +68,7 @@ describe('a collector', () => {
   })
 
   it('that is not there costs its spans, which are counted, and nothing else', async () => {
-    const { tracing, lost } = await tracingTo(`http://127.0.0.1:${await freePort()}`)
+    const { tracing, lost } = await tracingTo(`http://127.0.0.1:${await freePort()}`, { closeTimeoutMs: 500 })
     calls(tracing, 500)
     expect(tracing.open).toBe(0)
     // What neither the first batch nor the queue could hold is given up at once.
@@ -86,7 +84,7 @@ describe('a collector', () => {
     ['answers what is no protobuf', reply(503).send('<html>').length()],
   ])('that %s loses what it was sent, and gets the next spans when it is back', async (_, fault) => {
     await using collector = await startUpstream(fault)
-    const { tracing, lost } = await tracingTo(collector.url)
+    const { tracing, lost } = await tracingTo(collector.url, { closeTimeoutMs: 1000 })
     calls(tracing, 10)
     await until(
       () => lost.spans === 10,
@@ -102,7 +100,7 @@ describe('a collector', () => {
 
   it('that hangs is given up, never holds more than the queue and a batch, and gets spans when it is back', async () => {
     await using collector = await startUpstream(rawReply().stall())
-    const { tracing, lost } = await tracingTo(collector.url)
+    const { tracing, lost } = await tracingTo(collector.url, { closeTimeoutMs: 1000 })
     calls(tracing, 16)
     await collector.request(0)
     calls(tracing, 10_000)
@@ -126,12 +124,12 @@ describe('closing', () => {
     ['hangs in the body', reply(200).send('x').stall()],
   ])('while the collector %s takes no longer than it may, and counts what is left', async (_, hanging) => {
     await using collector = await startUpstream(hanging)
-    const { tracing, lost } = await tracingTo(collector.url)
+    const { tracing, lost } = await tracingTo(collector.url, { closeTimeoutMs: 300 })
     calls(tracing, 40)
     await collector.request(0)
     const began = performance.now()
     await tracing.close()
-    expect(performance.now() - began).toBeLessThan(1_500)
+    expect(performance.now() - began).toBeLessThan(3_000)
     expect(lost.spans).toBe(40)
     await collector.deserted()
   })

@@ -1,0 +1,110 @@
+import type { ReloadOutcome } from '../../config/live.ts'
+import type { LogLevel } from '../../config/sections.ts'
+import type { Health, LayerView, Operations } from './operations.ts'
+import type { CallStory } from './stories.ts'
+
+/** A call as `explain` tells it. */
+export const story: CallStory = {
+  id: 'c'.repeat(32),
+  requestId: 'req-1',
+  at: 1_700_000_000_000,
+  route: 'chat',
+  status: 200,
+  source: 'runner',
+  tenant: 't1',
+  totalMs: 12.5,
+  firstByteMs: 3,
+  runnerMs: 11,
+  tokens: { input: 7, output: 9 },
+  layers: [{ name: 'auth', verdict: 'pass', decideMs: 0.1, settleMs: 0 }],
+  attempts: [{ runner: 'gpu-a', model: 'm', startMs: 1, endMs: 12, status: 200 }],
+}
+
+const layers: readonly LayerView[] = [
+  { name: 'auth', on: true, stage: 'gateway', where: 'gateway', status: 'active', routes: ['chat', 'models'] },
+  { name: 'cache', on: false, stage: 'gateway', where: 'none', status: 'evaporation-bypassed', routes: ['chat'] },
+]
+
+/** What a fake gateway was told, and what it answers next. */
+export interface FakeGateway {
+  readonly operations: Operations
+  readonly told: string[]
+  health: Health
+  reload: ReloadOutcome
+  problems: string[]
+  /** Lets everybody who waits for the end of the drain go. */
+  readonly end: (drained?: boolean) => void
+}
+
+/** A gateway that does nothing but note what it is told. */
+export function createFakeGateway(): FakeGateway {
+  const reload: ReloadOutcome = {
+    ok: true,
+    changed: true,
+    at: Date.now(),
+    by: 'start',
+    faults: [],
+    warnings: [],
+    digest: 'd'.repeat(64),
+  }
+  const ended = Promise.withResolvers<boolean>()
+  let level: LogLevel = 'info'
+  const fake = {
+    told: [] as string[],
+    health: [{ name: 'ping', ok: true }] as Health,
+    reload,
+    problems: [] as string[],
+    end: (drained = true) => ended.resolve(drained),
+  }
+  const operations: Operations = {
+    health: (probe) => (probe === 'live' ? [{ name: 'ping', ok: true }] : fake.health),
+    metrics: async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'foldgate_build_info 1\n' }),
+    status: () => ({
+      version: '0.1.0',
+      state: fake.problems.length > 0 ? 'degraded' : 'ok',
+      problems: fake.problems,
+      startedAt: Date.now() - 3_600_000,
+      inFlight: 2,
+      config: reload.digest,
+      lastReload: fake.reload,
+      store: { kind: 'embedded', up: true },
+      runners: [{ name: 'gpu-a', kind: 'openai', url: 'http://127.0.0.1:1', available: true, outstandingTokens: 5 }],
+      layers,
+    }),
+    layers: () => layers,
+    config: () => ({ config: { listen: { port: 8080 } }, digest: reload.digest, lastReload: fake.reload }),
+    async reload(by) {
+      fake.told.push(`reload ${by.name}`)
+      return fake.reload
+    },
+    explain: (id) => (id === story.requestId || id === story.id ? story : undefined),
+    explainLayer: (name) => {
+      const layer = layers.find((each) => each.name === name)
+      return (
+        layer && {
+          ...layer,
+          reads: [],
+          writes: ['principal'],
+          answers: false,
+          rewrites: false,
+          config: { anonymous: true },
+          foldable: 'yes',
+        }
+      )
+    },
+    drain: (by, reason) => void fake.told.push(`drain ${by.name} ${by.verified} ${reason ?? '-'}`),
+    async drained(signal) {
+      const gone = new Promise<boolean>((resolve) =>
+        signal.addEventListener('abort', () => resolve(false), { once: true }),
+      )
+      const drained = await Promise.race([ended.promise, gone])
+      return { drained, inFlight: drained ? 0 : 2 }
+    },
+    logLevel: () => level,
+    setLogLevel(next, by) {
+      level = next
+      fake.told.push(`level ${next} ${by.name}`)
+    },
+  }
+  return Object.assign(fake, { operations })
+}
