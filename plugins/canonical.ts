@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { gatewayError } from './errors.ts'
 
 /** Deepest nesting that is canonicalised. */
@@ -31,7 +31,7 @@ const { isRawJSON: isRawJson } = JSON as unknown as { isRawJSON(value: unknown):
 
 /** SHA-256 of bytes or text (UTF-8), as lower-case hex. */
 export function sha256(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex')
+  return hash('sha256', content)
 }
 
 /** SHA-256 of the canonical form of a value, as lower-case hex: the digest that names policies, templates and steps. */

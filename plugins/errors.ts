@@ -42,6 +42,7 @@ export const errorKinds = {
   runner_protocol: server(502),
   runner_credential: server(502),
   runner_unreachable: kind(503, 'server_error', 'overloaded_error', true),
+  auth_unavailable: kind(503, 'server_error', 'overloaded_error', true),
   no_capacity: kind(503, 'server_error', 'overloaded_error', true),
   store_lost: server(503, true),
   draining: kind(503, 'server_error', 'overloaded_error', true),

@@ -18,6 +18,11 @@ export interface Acting {
   decide?(call: Call, mode: Mode): Verdict | Promise<Verdict>
   /** On the way back: watches, changes or replaces the reply. May throw `GatewayError` while nothing has been sent. */
   settle?(call: Call, reply: Reply, again: Again): Reply | Promise<Reply>
+  /**
+   * Its rule as it applies to this call, as data: its digest is part of the key of a cache further out. Undefined when an answer under it
+   * must not be kept. Absent: nothing about it changes an answer.
+   */
+  ruleFor?(call: Call): unknown
   /** Called once when a call this layer was asked about is over, however it ended. */
   release?(call: Call): void
   /** Gives back what `open` took: timers, connections. */
@@ -40,6 +45,8 @@ export interface Layer<Name extends string = string, Config = any> {
   /** Routes it applies to; on the others it prints `evaporation-bypassed`. */
   readonly routes: readonly Route[]
   readonly config: Schema<Config>
+  /** Names that paths resolve in facts only, such as the claims it makes of a token, for a configuration of it. */
+  declares?(config: Config): readonly string[]
   /** What can be used but somebody should know, as paths inside the section and words. */
   warnings?(config: Config): readonly Fault[]
   /** Makes the gateway half. Called once a configuration; must not touch the network. Throws `config_invalid`. */

@@ -48,6 +48,8 @@ export interface Setup extends Service {
   retire(): Promise<void>
 }
 
+const all: readonly Layer[] = layers
+
 /** Opens a configuration. Throws `config_invalid` for what only a layer can find wrong; nothing stays open then. */
 export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Lasting): Promise<Setup> {
   const closing = new AbortController()
@@ -72,7 +74,7 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     count: lasting.count,
     file: lasting.file,
     runners: { names: board.names, state: board.state, ask: client.ask },
-    declared: new Set(declaredClaims(config)),
+    declared: new Set(declaredNames(config)),
     conversationHeader: names.conversationId,
     models: configuredModels(config),
     trusts: proxies.trusts,
@@ -94,7 +96,7 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     acting,
     runners: client,
     runnerSettings: runners,
-    layerNames: layers.map(({ name }) => name),
+    layerNames: all.map(({ name }) => name),
     seating: seatingOf(acting),
     buffers: () => false,
     ...users,
@@ -120,7 +122,7 @@ const routes: readonly Route[] = ['chat', 'completions', 'messages', 'embeddings
 
 function seatingOf(acting: ReadonlyMap<string, Acting>): Record<Route, Seating> {
   const seated = (route: Route): Seating => {
-    const here = (layers as readonly Layer[]).filter((layer) => acting.has(layer.name) && layer.routes.includes(route))
+    const here = all.filter((layer) => acting.has(layer.name) && layer.routes.includes(route))
     const seats = here.map(({ name }): Seated => ({ name, acting: acting.get(name) as Acting, mode: 'enforce' }))
     return { seats, meters: here.some((layer) => layer.meters) }
   }
@@ -134,10 +136,9 @@ function retryOf({ runners }: GatewayConfig) {
   }
 }
 
-/** Claims that auth turns into facts: paths that begin with one never read the body. */
-function declaredClaims({ layers: sections }: GatewayConfig): readonly string[] {
-  const auth = sections['auth'] as { readonly jwt_payload_fields?: readonly string[] } | undefined
-  return auth?.jwt_payload_fields ?? []
+/** Names that layers put into facts: paths that begin with one never read the body. */
+function declaredNames({ layers: sections }: GatewayConfig): readonly string[] {
+  return all.flatMap((layer) => (sections[layer.name] === undefined ? [] : (layer.declares?.(sections[layer.name]) ?? [])))
 }
 
 /** The model names that callers may use, where routing says; empty: whatever the runners serve. */

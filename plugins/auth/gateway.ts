@@ -77,7 +77,7 @@ function createJudge(
 }
 
 function noProfile(): GatewayError {
-  return gatewayError('no_capacity', 'the profile of the caller cannot be looked up', { retryAfterMs: 1_000 })
+  return gatewayError('auth_unavailable', 'the profile of the caller cannot be looked up', { retryAfterMs: 1_000 })
 }
 
 function counted(verdict: Verdict, host: Host): Verdict {

@@ -65,7 +65,7 @@ export function createTokens({ config, fixed, fields }: TokensInit, host: JwksHo
 /** Without keys nobody can say that a token is bad, so the caller is told to come again. */
 function refusal(reason: RefusalReason, usable: boolean, config: JwtConfig): GatewayError {
   if (usable || reason !== 'unknown-key') return unauthenticated(reason)
-  return gatewayError('no_capacity', 'the keys that tokens are verified with cannot be fetched', {
+  return gatewayError('auth_unavailable', 'the keys that tokens are verified with cannot be fetched', {
     retryAfterMs: config.coolOffMs,
   })
 }

@@ -56,6 +56,16 @@ describe('a captured answer', () => {
     )
   })
 
+  test('ends with the usage that was said last, whichever choice said it', () => {
+    const says = (index: number, total_tokens: number): Chunk => ({
+      usage: { total_tokens },
+      choices: [{ index, delta: { content: 'a' }, finish_reason: null }],
+    })
+    const chunks = [says(0, 1), says(1, 2), says(0, 3)]
+    expect(captured(chunks)?.usage).toEqual({ total_tokens: 3 })
+    expect(captured(chunks)).toEqual(completionFromChunks(chunks))
+  })
+
   test('of legacy text is added up too', () => {
     const text = (each: string, index = 0): Chunk => ({ choices: [{ index, text: each, finish_reason: null }] })
     const chunks = [text('a'), text('x', 1), text('b'), text('y', 1)]

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createGate } from '../../test/support/gate.ts'
 import { gatewayError } from '../errors.ts'
 import type { CacheConfig } from './config.ts'
 import { answerTo, chat, completion, createRig, jsonReply, type Rig } from './test-rig.ts'
@@ -55,6 +56,20 @@ describe('output validation', () => {
     expect((await rig.ask(chat('hi'))).source).toBe('runner')
     expect((await rig.ask(chat('hi'))).source).toBe('cache')
     expect(JSON.parse(rig.host.sent[0]?.request.body ?? '')).toMatchObject({ request: chat('hi') })
+  })
+
+  test('those who wait for an answer wait for its score too, also when its caller is long served', async () => {
+    const rig = createRig(scoring())
+    const gate = createGate()
+    rig.host.answers.set(url, async () => {
+      await gate.opened
+      return { body: Buffer.from('{"score":1}') }
+    })
+    expect((await rig.ask(chat('hi'))).source).toBe('runner')
+    const waiting = rig.ask(chat('hi'))
+    gate.open()
+    expect((await waiting).source).toBe('cache')
+    expect(rig.reached).toHaveLength(1)
   })
 
   test.each([

@@ -76,6 +76,7 @@ describe.skipIf(!redisAvailable)('two replicas over one Redis', () => {
       await vi.waitFor(() => expect(one.reached).toHaveLength(1))
       const second = two.ask(chat('hi'))
       await vi.waitFor(async () => expect(await keys('*cache:g:l:*')).toHaveLength(1))
+      const start = performance.now()
       if (end === 'fails') gate.open()
       else {
         // As after SIGKILL: nobody renews the lease any more, and its time runs out.
@@ -84,6 +85,8 @@ describe.skipIf(!redisAvailable)('two replicas over one Redis', () => {
       }
       expect((await second).text).toContain('hello')
       expect(two.reached).toHaveLength(1)
+      // A lease that nobody gave back would hold it up for 3 s.
+      expect(performance.now() - start).toBeLessThan(2_000)
       gate.open()
       await first
     }

@@ -51,6 +51,7 @@ describe('a stream that is not whole is never stored', () => {
     ['one of two choices never finishes', [half, eventOf(choice({ content: 'b' }, null, 1)), end, done]],
     ['an event that is not JSON', [half, 'data: {\n\n', end, done]],
     ['nothing but [DONE]', [done]],
+    ['the runner resets after the finish reason', [half, end, new Error('reset')]],
   ])('%s', async (_, parts) => {
     const rig = createRig()
     rig.runner = cut(parts)

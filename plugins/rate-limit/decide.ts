@@ -7,7 +7,7 @@ import { placeOf } from './key.ts'
 import { limitHeaders } from './limit-headers.ts'
 import type { Limit } from './limits.ts'
 import { type Held, putRight, type Taken, takeAll, type Want } from './reservation.ts'
-import { overLimit, type Quota, remainingOf, type Standing, tokensToReserve } from './rule.ts'
+import { leastTokens, overLimit, type Quota, remainingOf, type Standing, tokensToReserve } from './rule.ts'
 
 /** What the layer works with while one configuration lasts. */
 export interface Shop {
@@ -45,12 +45,15 @@ export async function grantFor(call: Call, mode: Mode, shop: Shop): Promise<Gran
   const inquiry = { call, mode, host: shop.host }
   let estimate = estimateOf(call, shop.host)
   // Next to a limit the count decides between a passing refusal, a final one and none; only there it is worth a question.
-  if (quotas.some((quota) => inDoubt(estimate, quota.capacity))) estimate = await exactly(estimate, inquiry)
+  if (quotas.some(({ capacity }) => inDoubt(estimate, leastTokens(estimate), capacity)))
+    estimate = await exactly(estimate, inquiry)
   const never = impossible(estimate, quotas)
   if (never) throw never
   let taken = await takeAll(shop.host.store, wantsOf(asked, estimate), momentOf(call, shop))
-  const room = Math.min(...taken.standings.filter(({ quota }) => quota.of === 'tokens').map(remainingOf))
-  if (inDoubt(estimate, room)) {
+  const close = taken.standings.some(
+    (each) => each.quota.of === 'tokens' && inDoubt(estimate, each.cost, remainingOf(each)),
+  )
+  if (close) {
     const exact = await exactly(estimate, inquiry)
     if (exact.error === 0) {
       if (taken.held) await putRight(shop.host.store, taken.held, { now: call.now, used: () => 0 })

@@ -27,9 +27,9 @@ export async function exactly(
   return input === undefined ? estimate : { ...estimate, input, error: 0 }
 }
 
-/** Whether an exact count could turn the question if `room` tokens are enough. */
-export function inDoubt(estimate: Estimate, room: number): boolean {
-  return estimate.error > 0 && Math.abs(leastTokens(estimate) - room) <= estimate.error
+/** Whether an exact count could turn the answer to the question if `tokens`, of which the prompt is estimated, fit into `room`. */
+export function inDoubt(estimate: Estimate, tokens: number, room: number): boolean {
+  return estimate.error > 0 && Math.abs(tokens - room) <= estimate.error
 }
 
 /** The quota that a call can never fit into, as the error it gets; undefined when it fits all. */

@@ -7,20 +7,20 @@ import { fits, type Measure, remainingOf, resetMsOf, type Standing } from './rul
  */
 export function limitHeaders(standings: readonly Standing[], route: Route, now: number): Record<string, string> {
   const headers: Record<string, string> = {}
-  for (const of of ['requests', 'tokens'] as const) {
-    const tightest = tightestOf(standings, of)
+  for (const measure of ['requests', 'tokens'] as const) {
+    const tightest = tightestOf(standings, measure)
     if (!tightest) continue
     const limit = String(tightest.quota.capacity)
     const remaining = String(remainingOf(tightest))
     const resetMs = resetMsOf(tightest)
     if (route === 'messages') {
-      headers[`anthropic-ratelimit-${of}-limit`] = limit
-      headers[`anthropic-ratelimit-${of}-remaining`] = remaining
-      headers[`anthropic-ratelimit-${of}-reset`] = instant(now + resetMs)
+      headers[`anthropic-ratelimit-${measure}-limit`] = limit
+      headers[`anthropic-ratelimit-${measure}-remaining`] = remaining
+      headers[`anthropic-ratelimit-${measure}-reset`] = instant(now + resetMs)
     } else {
-      headers[`x-ratelimit-limit-${of}`] = limit
-      headers[`x-ratelimit-remaining-${of}`] = remaining
-      headers[`x-ratelimit-reset-${of}`] = duration(resetMs)
+      headers[`x-ratelimit-limit-${measure}`] = limit
+      headers[`x-ratelimit-remaining-${measure}`] = remaining
+      headers[`x-ratelimit-reset-${measure}`] = duration(resetMs)
     }
   }
   if (standings.length === 0) return headers
@@ -29,11 +29,11 @@ export function limitHeaders(standings: readonly Standing[], route: Route, now: 
   return headers
 }
 
-function tightestOf(standings: readonly Standing[], of: Measure): Standing | undefined {
+function tightestOf(standings: readonly Standing[], measure: Measure): Standing | undefined {
   let tightest: Standing | undefined
   let least = Number.POSITIVE_INFINITY
   for (const standing of standings) {
-    if (standing.quota.of !== of) continue
+    if (standing.quota.of !== measure) continue
     // One that the call does not fit into is nearer to its end than any it does.
     const share = remainingOf(standing) / standing.quota.capacity - (fits(standing) ? 0 : 1)
     if (share >= least) continue

@@ -1,8 +1,5 @@
-import { dirname, resolve } from 'node:path'
-import { loadGatewayConfig } from '../../config/installed.ts'
-import { GatewayError } from '../../plugins/errors.ts'
 import { adminOptions, adminsFromInvocation } from './admin-client.ts'
-import { lineFromFault } from './check.ts'
+import { lineFromFault, loadOrFaults } from './check.ts'
 import { type Examined, examineRunner, examineStore, examineTelemetry } from './examine.ts'
 import { examineAdmin } from './examine-admin.ts'
 import { broken, doubtful, type Finding, fine } from './finding.ts'
@@ -24,7 +21,7 @@ export const doctor: Verb = {
     const { io } = invocation
     const format = formatFromInvocation(invocation)
     const file = textOption(invocation, 'config')
-    const own = file === undefined ? undefined : examineFile(file)
+    const own = file === undefined ? undefined : await examineFile(file)
     const admins = await Promise.all(adminsFromInvocation(invocation).map(examineAdmin))
     const shown = admins.find((each) => each.shown)?.shown
     // A configuration shown by a gateway names files on its machine, which may not be this one.
@@ -38,21 +35,15 @@ export const doctor: Verb = {
   },
 }
 
-function examineFile(file: string): { findings: Finding[]; subject?: Examined } {
+async function examineFile(file: string): Promise<{ findings: Finding[]; subject?: Examined }> {
   const check = `config ${file}`
-  try {
-    const { config, warnings } = loadGatewayConfig(file)
-    const doubts = warnings.map((warning) =>
-      doubtful(check, lineFromFault(warning), 'see the description of that field'),
-    )
-    return { findings: [fine(check, 'is right'), ...doubts], subject: { config, base: dirname(resolve(file)) } }
-  } catch (reason) {
-    if (!(reason instanceof GatewayError)) throw reason
-    const faults = reason.detail.faults?.map(lineFromFault) ?? []
-    return {
-      findings: (faults.length > 0 ? faults : [reason.message]).map((note) => broken(check, note, 'correct the file')),
-    }
+  const loaded = await loadOrFaults(file)
+  if ('faults' in loaded) {
+    return { findings: loaded.faults.map((fault) => broken(check, lineFromFault(fault), 'correct the file')) }
   }
+  const { config, warnings, base } = loaded
+  const doubts = warnings.map((warning) => doubtful(check, lineFromFault(warning), 'see the description of that field'))
+  return { findings: [fine(check, 'is right'), ...doubts], subject: { config, base } }
 }
 
 async function examineSurroundings(subject: Examined): Promise<Finding[]> {
