@@ -26,6 +26,8 @@ export interface LoadedConfig {
   readonly file: string
   /** The directory that paths in the configuration are relative to. */
   readonly base: string
+  /** The 1-based line of the file where a dotted path stands; undefined for what is not in it. */
+  readonly line: (path: string) => number | undefined
   /** Every other file that it names or reads in, as absolute paths. */
   readonly files: readonly string[]
 }
@@ -57,6 +59,7 @@ export function loadConfig(file: string, options: LoadOptions): LoadedConfig {
     warnings,
     file: path,
     base: dirname(path),
+    line: document.line,
     files: [...new Set([...files, ...named])],
   }
 }

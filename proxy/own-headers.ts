@@ -1,20 +1,21 @@
-import type { GatewayError } from '../plugins/errors.ts'
-import { layerStatus } from './layer-status.ts'
+import type { StatusLine } from './layer-status.ts'
 import type { Visit } from './visit.ts'
 
+/** Where every layer ran in this call, as far as it has come. */
+export function statusLine({ record, setup }: Visit): StatusLine {
+  const asked = record.layers.map(({ name }) => name)
+  const { call } = record
+  const buffered = call ? asked.filter((name) => setup.acting.get(name)?.buffers?.(call)) : []
+  return setup.statusBook(asked, buffered)
+}
+
 /** The headers of ours that an answer carries: where every layer ran, what it took, and for those allowed, how long each was. */
-export function ownHeaders({ record, setup, caller }: Visit, draining: boolean): Record<string, string> {
-  const { names, config, layerNames } = setup
-  const reached = new Set(record.layers.map((layer) => layer.name))
-  const buffered = record.call !== undefined && setup.buffers(record.call)
-  const states = layerNames.map((name) => ({
-    name,
-    reached: reached.has(name),
-    buffered: buffered && name === 'postprocess',
-  }))
+export function ownHeaders(visit: Visit, draining: boolean): Record<string, string> {
+  const { record, setup, caller } = visit
+  const { names, config } = setup
   const elapsed = record.elapsedMs()
   const headers: Record<string, string> = {
-    [names.layerStatus]: layerStatus(states, config.headers.layerStatus),
+    [names.layerStatus]: statusLine(visit).text,
     [names.executionTime]: micros(elapsed),
     [names.gatewayOverhead]: micros(elapsed - record.runnerMs),
   }
@@ -33,19 +34,4 @@ function mayDebug(scopes: readonly string[] | undefined, scope: string | null): 
 
 function micros(ms: number): string {
   return String(Math.max(0, Math.round(ms * 1000)))
-}
-
-/** `Proxy-Status` (RFC 9209) for a failure that a runner caused; undefined for any other. */
-export function proxyStatus(error: GatewayError): string | undefined {
-  const type = proxyErrors[error.code]
-  return type ? `foldgate; error=${type}` : undefined
-}
-
-const proxyErrors: Partial<Record<GatewayError['code'], string>> = {
-  runner_unreachable: 'destination_unavailable',
-  runner_timeout: 'http_response_timeout',
-  runner_error: 'http_response_incomplete',
-  runner_protocol: 'http_protocol_error',
-  runner_credential: 'http_request_denied',
-  no_capacity: 'connection_limit_reached',
 }

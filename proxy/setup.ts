@@ -1,6 +1,5 @@
 import type { GatewayConfig } from '../config/schema.ts'
 import type { StoreConfig } from '../config/store.ts'
-import type { Call } from '../plugins/call.ts'
 import type { Route } from '../plugins/chat.ts'
 import { type HeaderNames, headerNames } from '../plugins/headers.ts'
 import type { Clock, Count, Host, Http, Log } from '../plugins/host.ts'
@@ -10,6 +9,8 @@ import type { Seated } from '../plugins/stack.ts'
 import type { Store } from '../plugins/store.ts'
 import type { TokenCounter } from '../plugins/tokens.ts'
 import { createTrustedProxies, type TrustedProxies } from './client-address.ts'
+import { createInsideDigest } from './inside-digest.ts'
+import { createStatusBook, type StatusBook } from './layer-status.ts'
 import { type Board, createBoard } from './runner-board.ts'
 import { createRunnerClient } from './runner-client.ts'
 import { type RunnerSettings, runnerSettings } from './runner-settings.ts'
@@ -32,15 +33,12 @@ export interface Lasting {
 export interface Setup extends Service {
   readonly config: GatewayConfig<StoreConfig>
   readonly names: HeaderNames
-  /** Every layer the product has, in order; those that are off too. */
-  readonly layerNames: readonly string[]
   readonly host: Host
   readonly board: Board
   readonly runnerSettings: readonly RunnerSettings[]
   readonly proxies: TrustedProxies
   readonly acting: ReadonlyMap<string, Acting>
-  /** Whether an answer to this call is held back whole before it is judged. */
-  buffers(call: Call): boolean
+  readonly statusBook: StatusBook
   /** A call begins, or has ended, under this configuration. */
   use(): void
   leave(): void
@@ -65,6 +63,7 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
   const names = headerNames(config.headers.prefix)
   const client = createRunnerClient({ runners, retry: retryOf(config), board, names })
   const proxies = createTrustedProxies(config.listen.trustedProxies)
+  const acting = new Map<string, Acting>()
   const host: Host = {
     clock: lasting.clock,
     store: lasting.store,
@@ -80,8 +79,9 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     trusts: proxies.trusts,
     secret: createSecrets(config.signing, lasting.file),
     closed: closing.signal,
+    insideDigest: createInsideDigest(all, acting),
   }
-  const acting = await openLayers(config, host)
+  await openLayers(config, host, acting)
   const users = createUsers(async () => {
     closing.abort()
     await Promise.all([...acting.values()].map((each) => each.close?.()))
@@ -96,22 +96,22 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     acting,
     runners: client,
     runnerSettings: runners,
-    layerNames: all.map(({ name }) => name),
     seating: seatingOf(acting),
-    buffers: () => false,
+    statusBook: createStatusBook(
+      all.map(({ name }) => name),
+      config.headers.layerStatus,
+    ),
     ...users,
   }
 }
 
 /** Opens the layers that are on. When one cannot be opened, those before it are closed again. */
-async function openLayers(config: GatewayConfig<StoreConfig>, host: Host): Promise<Map<string, Acting>> {
-  const acting = new Map<string, Acting>()
+async function openLayers(config: GatewayConfig, host: Host, acting: Map<string, Acting>): Promise<void> {
   try {
     for (const layer of layers as readonly Layer[]) {
       const section = config.layers[layer.name]
       if (section !== undefined) acting.set(layer.name, await layer.open(section, host))
     }
-    return acting
   } catch (fault) {
     await Promise.allSettled([...acting.values()].map((each) => each.close?.()))
     throw fault
@@ -138,7 +138,9 @@ function retryOf({ runners }: GatewayConfig) {
 
 /** Names that layers put into facts: paths that begin with one never read the body. */
 function declaredNames({ layers: sections }: GatewayConfig): readonly string[] {
-  return all.flatMap((layer) => (sections[layer.name] === undefined ? [] : (layer.declares?.(sections[layer.name]) ?? [])))
+  return all.flatMap((layer) =>
+    sections[layer.name] === undefined ? [] : (layer.declares?.(sections[layer.name]) ?? []),
+  )
 }
 
 /** The model names that callers may use, where routing says; empty: whatever the runners serve. */

@@ -6,7 +6,7 @@ import { type AnswerFrame, writeError } from './answer.ts'
 import { type CallRecord, createCallRecord } from './call-record.ts'
 import { type Caller, callFromCaller, createCaller } from './caller.ts'
 import type { Dialect } from './dialect.ts'
-import { ownHeaders } from './own-headers.ts'
+import { ownHeaders, statusLine } from './own-headers.ts'
 import type { Rooms } from './rooms.ts'
 import type { Setup } from './setup.ts'
 
@@ -91,6 +91,7 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
     rooms.metrics.tokens('output', record.usage.completion_tokens ?? 0)
     rooms.metrics.tokens('cached', record.usage.prompt_tokens_details?.cached_tokens ?? 0)
   }
+  for (const { name, status, by } of statusLine(visit).states) rooms.metrics.layerStatus(name, status, by)
   record.span.end({ code: status, source: record.source === 'runner' ? 'runner' : 'gateway', error: error?.code })
   rooms.remember(caller, record, { route: kind.route, status })
   visit.landed()
@@ -106,7 +107,8 @@ function measured({ kind, record }: Visit, status: number) {
     source: record.source === 'runner' ? 'runner' : 'gateway',
     arm: 'gateway',
     seconds,
-    ...(first === undefined ? {} : { overheadSeconds: (first - record.runnerMs) / 1000, ttftSeconds: first / 1000 }),
+    ...(first === undefined ? {} : { overheadSeconds: (first - record.runnerMs) / 1000 }),
+    ...(first === undefined || !record.streamed ? {} : { ttftSeconds: first / 1000 }),
   } as const
 }
 

@@ -22,7 +22,7 @@ const partMs = 250
 
 /** Reads a prompt in parts small enough that an abort stops it soon. `false`: it was aborted. */
 async function readPrompt(loaded: Loaded, run: Run, lease: Lease, listener: Listener): Promise<boolean> {
-  let size = 32
+  let size = 16
   for (let at = lease.cached; at < run.tokens.length - 1; ) {
     if (listener.signal.aborted) return false
     const part = run.tokens.slice(at, Math.min(at + size, run.tokens.length - 1))

@@ -23,9 +23,13 @@ export interface Loaded {
 /** Bytes under which a model is so small that threads wait for each other more than they work. */
 const tinyModelBytes = 64 * 1024 * 1024
 
-/** Threads for a model of so many bytes on so many cores: one for a tiny model, else a core each, at most 16. */
+/**
+ * Threads for a model of so many bytes on so many cores: one for a tiny model, else all cores but one, at most 16.
+ * llama.cpp's threads spin for each other at every step: with one for every core, whatever else runs there, such as this
+ * runner itself, slows generation tenfold and more.
+ */
 export function threadsFor(modelBytes: number, cores: number): number {
-  return modelBytes < tinyModelBytes ? 1 : Math.max(1, Math.min(cores, 16))
+  return modelBytes < tinyModelBytes ? 1 : Math.max(1, Math.min(cores - 1, 16))
 }
 
 async function importNative(folder: string): Promise<{ native: Native; jinja: Jinja }> {

@@ -23,7 +23,7 @@ export interface LlamaOptions extends ProcessOptions {
   readonly maxQueue?: number
   /** Prompt and answer together, in tokens; default the model's own, at most 4096. */
   readonly contextTokens?: number
-  /** Processor threads; default 1 for tiny models, else one a core. */
+  /** Processor threads; default 1 for tiny models, else all cores but one. */
   readonly threads?: number
   /** Where models and the native library are kept; default `FOLDGATE_CACHE`, else `~/.cache/foldgate`. */
   readonly cacheFolder?: string

@@ -4,6 +4,8 @@ import { spawn } from 'node:child_process'
 export interface CommandOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
+  /** Whether what it prints is shown on our standard error as it comes, such as a progress bar; default false. */
+  readonly show?: boolean
   /** Told every ten seconds that it still runs. */
   readonly onWait?: (seconds: number) => void
 }
@@ -30,7 +32,7 @@ export function runCommand(
       ...(cwd === undefined ? {} : { cwd }),
       env,
       shell,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', options.show ? 2 : 'pipe', 'pipe'],
     })
     const timer = setInterval(() => options.onWait?.(Math.round((performance.now() - startedAt) / 1000)), 10_000)
     const hear = (text: Buffer): void => {
@@ -40,8 +42,8 @@ export function runCommand(
       clearInterval(timer)
       resolve({ code, tail: tail.trim() })
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
     child.once('error', () => end(undefined))
     child.once('close', (code) => end(code ?? -1))
   })

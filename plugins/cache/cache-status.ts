@@ -1,39 +1,26 @@
 import { type BareItem, serializeList, Token } from 'structured-headers'
 
-/** The cache's name in `Cache-Status`. */
-const cacheName = new Token('Foldgate')
-
 /** Why a call went further in (RFC 9211 §2.2). */
 export type Forward = 'bypass' | 'miss' | 'request'
 
-/** `Cache-Status` of an answer from the cache (RFC 9211 §2.1, §2.4, §2.8); `ttlMs` is the time it has left. */
-export function hitStatus(ttlMs?: number, detail?: string): string {
-  const parts: [string, BareItem][] = [['hit', true]]
-  if (ttlMs !== undefined) parts.push(['ttl', Math.floor(ttlMs / 1000)])
-  if (detail !== undefined) parts.push(['detail', new Token(detail)])
-  return serializeList([[cacheName, new Map(parts)]])
+/** `Cache-Status` of an answer from the cache (RFC 9211 §2.1, §2.4); `ttlMs` is the time it has left. */
+export function hitStatus(ttlMs: number): string {
+  return `${hit};ttl=${Math.floor(ttlMs / 1000)}`
 }
 
 /** `Cache-Status` of a call that waited for an identical one and got its answer (RFC 9211 §2.6). */
 export function collapsedStatus(ttlMs: number): string {
-  const parts: [string, BareItem][] = [
-    ['fwd', new Token('miss')],
-    ['ttl', Math.floor(ttlMs / 1000)],
-    ['collapsed', true],
-  ]
-  return serializeList([[cacheName, new Map(parts)]])
+  return `${collapsed};ttl=${Math.floor(ttlMs / 1000)}`
 }
 
 const forwarded = new Map<string, string>()
 
-/** `Cache-Status` of a call that was asked further in. `detail` is one of our own closed lists. */
+/** `Cache-Status` of a call that was asked further in (RFC 9211 §2.2, §2.8). `detail` is one of our own closed lists. */
 export function forwardStatus(fwd: Forward, detail?: string): string {
   const name = `${fwd} ${detail ?? ''}`
   let status = forwarded.get(name)
   if (status === undefined) {
-    const parts: [string, BareItem][] = [['fwd', new Token(fwd)]]
-    if (detail !== undefined) parts.push(['detail', new Token(detail)])
-    status = serializeList([[cacheName, new Map(parts)]])
+    status = statusOf({ fwd: new Token(fwd), ...(detail === undefined ? {} : { detail: new Token(detail) }) })
     forwarded.set(name, status)
   }
   return status
@@ -43,3 +30,14 @@ export function forwardStatus(fwd: Forward, detail?: string): string {
 export function withStatus(before: string | undefined, status: string): Readonly<Record<string, string>> {
   return { 'cache-status': before ? `${before}, ${status}` : status }
 }
+
+/** Our member of the list (RFC 9651), under the cache's name. */
+function statusOf(parameters: Readonly<Record<string, BareItem>>): string {
+  return serializeList([[new Token('Foldgate'), new Map(Object.entries(parameters))]])
+}
+
+const hit = statusOf({ hit: true })
+const collapsed = statusOf({ fwd: new Token('miss'), collapsed: true })
+
+/** `Cache-Status` of a curated answer, which has no end. */
+export const pinnedStatus = statusOf({ hit: true, detail: new Token('pinned') })

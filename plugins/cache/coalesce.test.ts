@@ -48,7 +48,7 @@ describe('fifty identical cold calls', () => {
     expect(rig.reached).toHaveLength(1)
     expect(new Set(got.map((each) => JSON.stringify(JSON.parse(each.text).choices[0].message))).size).toBe(1)
     expect(got.filter((each) => each.source === 'cache')).toHaveLength(49)
-    expect(got[1]?.status).toBe('Foldgate;fwd=miss;ttl=300;collapsed')
+    expect(got[1]?.status).toBe('Foldgate;fwd=miss;collapsed;ttl=300')
     expect(rig.host.counts.get('cache.coalesced')).toBe(49)
   })
 

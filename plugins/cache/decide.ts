@@ -3,7 +3,7 @@ import { gatewayError } from '../errors.ts'
 import type { Mode } from '../layer.ts'
 import { answer, pass, refuse, type Verdict } from '../verdict.ts'
 import type { Place } from './address.ts'
-import { collapsedStatus, forwardStatus, hitStatus } from './cache-status.ts'
+import { collapsedStatus, forwardStatus, hitStatus, pinnedStatus } from './cache-status.ts'
 import type { Entry } from './entry.ts'
 import type { Flight } from './flights.ts'
 import type { Parts } from './parts.ts'
@@ -30,7 +30,7 @@ export function decide(parts: Parts, call: Call, mode: Mode): Verdict | Promise<
   const pinned = wish.read && parts.pins.size > 0 ? parts.pins.find(call, question) : undefined
   if (pinned) {
     parts.host.count('cache.hit')
-    return answer(replay(pinned, call, { headers: { 'cache-status': hitStatus(undefined, 'pinned') } }))
+    return answer(replay(pinned, call, { headers: { 'cache-status': pinnedStatus } }))
   }
   if ('reason' in key) return bypass(parts, { call, wish, facts }, key.reason)
   const prompt = parts.host.promptVersion?.(call) ?? (inside as string).slice(0, 16)

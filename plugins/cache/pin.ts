@@ -36,7 +36,7 @@ export const pinSchema: JsonSchema = {
     request: {
       type: 'object',
       required: ['model'],
-      properties: { model: { type: 'string', minLength: 1 } },
+      properties: { model: { type: 'string', minLength: 1, description: 'The model the call names.' } },
       description: 'The request it answers.',
     },
     fields: {

@@ -58,7 +58,8 @@ export function createStorage(config: StorageConfig, host: Host): Storage {
       if (!bytes && !store.up()) return held(place.digest, now)?.entry
       const entry = bytes && (await entryFromBytes(bytes, config.maxEntryBytes))
       const found = entry?.meta.sha === place.digest && usable(entry, now) ? entry : undefined
-      if (found) hold(found, now)
+      // A copy: a slice would keep the whole network read it came from alive.
+      if (found) hold(shared ? { meta: found.meta, json: Buffer.from(found.json) } : found, now)
       else front.delete(place.digest)
       return found
     },

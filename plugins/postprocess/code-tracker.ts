@@ -55,16 +55,15 @@ export function createCodeTracker(): CodeTracker {
     indent = 0
     if (fence) fence.opening = false
   }
-  const seePlain = (text: string): void => {
-    endRun()
-    if (indent >= 0) indent = /^[ \t]*$/.test(text) ? indent + text.length : -1
-  }
   return {
     see(text) {
       for (const [part] of text.matchAll(/[`~\n]|[^`~\n]+/g)) {
         if (part === '\n') seeLineEnd()
         else if (part === '`' || part === '~') seeMark(part)
-        else seePlain(part)
+        else {
+          endRun()
+          if (indent >= 0) indent = /^[ \t]*$/.test(part) ? indent + part.length : -1
+        }
       }
     },
     get fenced() {

@@ -17,18 +17,22 @@ export interface PhraseTree {
 export type PhraseSemantics = 'literal/1' | 'literal-ascii-ci/1'
 
 interface Node {
-  readonly edges: Map<number, number>
   readonly depth: number
-  readonly own: number[]
+  /** The first edge, as most nodes have one only; -1 for none. */
+  unit: number
+  to: number
+  more: Map<number, number> | undefined
   fail: number
+  own: number[]
 }
 
 /** Makes the {@link PhraseTree} of phrases. Empty phrases match nothing. Linear in their total length. */
 export function createPhraseTree(phrases: readonly string[], semantics: PhraseSemantics): PhraseTree {
   const fold = semantics === 'literal-ascii-ci/1'
-  const nodes: Node[] = [{ edges: new Map(), depth: 0, own: [], fail: 0 }]
-  for (const [number, phrase] of phrases.entries())
+  const nodes: Node[] = [leaf(0)]
+  for (const [number, phrase] of phrases.entries()) {
     if (phrase) addPhrase(nodes, fold ? foldAscii(phrase) : phrase, number)
+  }
   link(nodes)
   return walker(nodes, fold)
 }
@@ -38,57 +42,79 @@ export function foldAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
+const leaf = (depth: number): Node => ({ depth, unit: -1, to: 0, more: undefined, fail: 0, own: [] })
+
+/** Where an edge leads; 0, the start, when there is none. */
+function follow(node: Node, unit: number): number {
+  return node.unit === unit ? node.to : (node.more?.get(unit) ?? 0)
+}
+
+function addEdge(node: Node, unit: number, to: number): void {
+  if (node.unit === -1) {
+    node.unit = unit
+    node.to = to
+  } else {
+    node.more ??= new Map()
+    node.more.set(unit, to)
+  }
+}
+
 function addPhrase(nodes: Node[], phrase: string, number: number): void {
-  let at = 0
+  let at = nodes[0] as Node
   for (let i = 0; i < phrase.length; i++) {
     const unit = phrase.charCodeAt(i)
-    const node = nodes[at] as Node
-    let to = node.edges.get(unit)
-    if (to === undefined) {
-      to = nodes.push({ edges: new Map(), depth: i + 1, own: [], fail: 0 }) - 1
-      node.edges.set(unit, to)
+    let to = follow(at, unit)
+    if (to === 0) {
+      to = nodes.push(leaf(i + 1)) - 1
+      addEdge(at, unit, to)
     }
-    at = to
+    at = nodes[to] as Node
   }
-  nodes[at]?.own.push(number)
+  at.own.push(number)
 }
 
 /** Sets each node's failure link: the longest proper suffix that is itself in the tree. Breadth first. */
 function link(nodes: readonly Node[]): void {
-  const queue = [...(nodes[0] as Node).edges.values()]
+  const start = nodes[0] as Node
+  const queue = [start]
   for (let i = 0; i < queue.length; i++) {
-    const from = nodes[queue[i] as number] as Node
-    for (const [unit, to] of from.edges) {
+    const from = queue[i] as Node
+    for (const [unit, to] of edgesOf(from)) {
       const node = nodes[to] as Node
-      let fail = from.fail
-      while (fail !== 0 && !nodes[fail]?.edges.has(unit)) fail = nodes[fail]?.fail ?? 0
-      node.fail = nodes[fail]?.edges.get(unit) ?? 0
-      const inherited = (nodes[node.fail] as Node).own
-      if (inherited.length > 0) node.own.push(...inherited)
-      queue.push(to)
+      queue.push(node)
+      if (from === start) continue
+      let at = nodes[from.fail] as Node
+      while (at !== start && follow(at, unit) === 0) at = nodes[at.fail] as Node
+      node.fail = follow(at, unit)
+      const { own } = nodes[node.fail] as Node
+      if (own.length > 0) node.own = [...node.own, ...own]
     }
   }
 }
 
+function edgesOf({ unit, to, more }: Node): readonly (readonly [number, number])[] {
+  return unit === -1 ? [] : [[unit, to], ...(more ?? [])]
+}
+
 function walker(nodes: readonly Node[], fold: boolean): PhraseTree {
-  const depths = Int32Array.from(nodes, (node) => node.depth)
-  const fails = Int32Array.from(nodes, (node) => node.fail)
-  const edges = nodes.map((node) => node.edges)
-  const own = nodes.map((node) => [...new Set(node.own)].sort((a, b) => a - b))
+  const start = nodes[0] as Node
   // Nearly all text is met in state 0, so its ASCII edges are an array; the others are looked up.
-  const first = edges[0] as Map<number, number>
-  const ascii = Int32Array.from({ length: 128 }, (_, unit) => first.get(unit) ?? 0)
+  const ascii = Int32Array.from({ length: 128 }, (_, unit) => follow(start, unit))
+  const own = nodes.map((node) => [...new Set(node.own)].sort((a, b) => a - b))
   return {
-    longest: depths.reduce((most, depth) => Math.max(most, depth), 0),
+    longest: nodes.reduce((most, { depth }) => Math.max(most, depth), 0),
     next(state, given) {
       const unit = fold && given >= 0x41 && given <= 0x5a ? given + 0x20 : given
-      for (let at = state; at !== 0; at = fails[at] as number) {
-        const to = edges[at]?.get(unit)
-        if (to !== undefined) return to
+      let at = state
+      while (at !== 0) {
+        const node = nodes[at] as Node
+        const to = follow(node, unit)
+        if (to !== 0) return to
+        at = node.fail
       }
-      return unit < 128 ? (ascii[unit] as number) : (first.get(unit) ?? 0)
+      return unit < 128 ? (ascii[unit] as number) : follow(start, unit)
     },
-    depth: (state) => depths[state] as number,
+    depth: (state) => nodes[state]?.depth ?? 0,
     ending: (state) => own[state] as readonly number[],
   }
 }

@@ -8,6 +8,7 @@ import type { PromptConfig } from './config.ts'
 import { contextLimit, type Fitted, fitRequest } from './fit.ts'
 import { type Messages, withText } from './messages.ts'
 import { type Prepared, type PromptRule, preparePrompt } from './rule.ts'
+import { promptRuleFor } from './rule-for.ts'
 import { ruleFromConfig } from './rule-from-config.ts'
 import { createStepsTransform } from './steps-reply.ts'
 import { createSummariser, type Summariser } from './summary.ts'
@@ -45,6 +46,11 @@ export function openPrompt(config: PromptConfig, host: Host): Acting {
   const desk: Desk = { rule, host, summariser, started: new Map() }
   return {
     decide: (call, mode) => decide(call, mode, desk),
+    ruleFor(call) {
+      // Asked before routing has spoken, so whatever model may answer is in it.
+      const { cacheable, ...bearing } = promptRuleFor(rule, call, undefined)
+      return cacheable ? bearing : undefined
+    },
     settle(call, reply, again) {
       const so = desk.started.get(call.id)
       if (!so) return reply

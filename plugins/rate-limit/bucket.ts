@@ -34,7 +34,8 @@ export function bucketAt(bucket: Bucket, now: number, perMinute: number): Bucket
   const at = Math.max(now, bucket.at)
   const debt = Math.max(0, bucket.debt - (at - bucket.at) * perMinute)
   const lows = bucket.lows.filter((low) => low.debt < debt)
-  lows.push({ at, debt })
+  // Of one instant only the first low point is ever asked for.
+  if (lows.at(-1)?.at !== at) lows.push({ at, debt })
   const [first, second, ...rest] = lows
   if (first && second && lows.length > mostLows)
     return { debt, at, lows: [{ at: second.at, debt: first.debt }, ...rest] }

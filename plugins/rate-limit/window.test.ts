@@ -144,6 +144,18 @@ describe.skipIf(!redisAvailable)('both halves of the scripts', () => {
     expect(Number(await redis.cli('dbsize'))).toBeGreaterThan(10)
   })
 
+  test('agree when a bucket has more low points than are kept', async () => {
+    const takeAndSettle = async (on: Store): Promise<unknown[]> => {
+      const said: unknown[] = []
+      for (let i = 0; i < 40; i++) said.push(await on.run(reserveScript, ['many'], [T0 + i * 10, 'b', 60, 1000, 5]))
+      for (const since of [5, 95, 205, 385]) {
+        said.push(await on.run(settleScript, ['many'], [T0 + 500, 'b', 60, 5, 0, T0 + since]))
+      }
+      return said
+    }
+    expect(await takeAndSettle(store)).toEqual(await takeAndSettle(createEmbeddedStore(createManualClock(T0))))
+  })
+
   test('leave nothing behind without an expiry', async () => {
     await play(store, 'ttl', [{ after: 0, op: 'take', a: 500, b: 0 }])
     const keys = (await redis.cli('keys', 'foldgate:{ttl}*')).split('\n')

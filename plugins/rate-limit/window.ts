@@ -20,7 +20,7 @@ local function bucket_at(b, now, rate)
   local debt = math.max(0, b.debt - (at - b.at) * rate)
   local lows = {}
   for _, low in ipairs(b.lows) do if low.debt < debt then lows[#lows + 1] = low end end
-  lows[#lows + 1] = { at = at, debt = debt }
+  if #lows == 0 or lows[#lows].at ~= at then lows[#lows + 1] = { at = at, debt = debt } end
   if #lows > ${mostLows} then
     lows[2].debt = lows[1].debt
     table.remove(lows, 1)

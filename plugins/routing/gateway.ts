@@ -11,7 +11,7 @@ import type { RoutingConfig } from './config.ts'
 import { checkRouting } from './faults.ts'
 import { type Account, book, bookPending, createLedger, type Ledger, standing } from './ledger.ts'
 import { createMeter, type Meter } from './meter.ts'
-import { type Candidate, candidatesFor, place } from './rule.ts'
+import { type Candidate, candidatesFor, place, routingRuleFor } from './rule.ts'
 
 /** What one mode knows: an observer keeps counters of its own and never touches those that decide. */
 interface Side {
@@ -40,6 +40,7 @@ export function openRouting(config: RoutingConfig, host: Host): Acting {
   const placed = new Map<string, Placed>()
   return {
     decide: (call, mode) => decide(call, { config, host, mode, side: sides[mode], placed }),
+    ruleFor: (call) => routingRuleFor(config, call.facts, call.request.model),
     settle(call, reply) {
       const so = placed.get(call.id)
       return so ? watch(so, reply, { config, host }) : reply

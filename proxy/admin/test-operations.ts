@@ -72,7 +72,17 @@ export function createFakeGateway(): FakeGateway {
       layers,
     }),
     layers: () => layers,
-    config: () => ({ config: { listen: { port: 8080 } }, digest: reload.digest, lastReload: fake.reload }),
+    config: () => ({
+      config: {
+        listen: { port: 8080 },
+        runners: [],
+        layers: {},
+        store: { kind: 'embedded' },
+        telemetry: { otlpEndpoint: null },
+      },
+      digest: reload.digest,
+      lastReload: fake.reload,
+    }),
     async reload(by) {
       fake.told.push(`reload ${by.name}`)
       return fake.reload

@@ -33,7 +33,10 @@ export async function loadOrFaults(file: string): Promise<LoadedConfig | { reado
   // Here and not above: the other verbs need no layers, and must work while one of them is broken.
   const { loadGatewayConfig } = await import('../../config/installed.ts')
   try {
-    return loadGatewayConfig(file)
+    const loaded = loadGatewayConfig(file)
+    const { trialFaults } = await import('./trial.ts')
+    const faults = await trialFaults(loaded)
+    return faults.length > 0 ? { faults } : loaded
   } catch (reason) {
     if (!(reason instanceof GatewayError)) throw reason
     return { faults: reason.detail.faults ?? [{ path: reason.detail.field ?? '', message: reason.message }] }

@@ -1,0 +1,114 @@
+import { type ClientSchema, clientSchema } from '../client-schema.ts'
+import { type Fault, GatewayError } from '../errors.ts'
+import { compilePath, type Path } from '../path.ts'
+import { createCustomWatch } from './custom-watch.ts'
+import { shadowOf } from './original.ts'
+import { createPatternWatch } from './pattern-watch.ts'
+import { createPhraseWatch, type SoughtPhrase } from './phrase-watch.ts'
+import { foldAscii } from './phrases.ts'
+import { piiShapes } from './pii.ts'
+import type { EchoRules, Rules, Severity, SuffixRules, Threshold } from './rules.ts'
+import type { Action, ScanPlan, Sought, WatchMaker } from './scanner.ts'
+
+/** Rules made ready to run. */
+export interface CompiledRules {
+  readonly rules: Rules
+  readonly plan: ScanPlan
+  readonly schema: ClientSchema | undefined
+  readonly suffix: SuffixRules | undefined
+  readonly echo: (EchoRules & { readonly compiled: readonly Path[] }) | undefined
+}
+
+/** Which severities end an answer under each threshold. `block_all` also minds judges' scores that are under every level. */
+export const severitiesOf: Readonly<Record<Threshold, readonly Severity[]>> = {
+  block_none: [],
+  block_high: ['high'],
+  block_medium: ['medium', 'high'],
+  block_low: ['low', 'medium', 'high'],
+  block_all: ['low', 'medium', 'high'],
+}
+
+/**
+ * Makes rules ready. `declared` are the names that paths find in facts. Everything that is wrong is added to `faults`, with its path in the
+ * layer's section, `at` being where these rules stand.
+ */
+export function compileRules(rules: Rules, declared: ReadonlySet<string>, faults: Fault[], at = ''): CompiledRules {
+  const attempt = <T>(path: string, make: () => T): T | undefined => {
+    try {
+      return make()
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      faults.push({ path: at ? `${at}.${path}` : path, message: error.message })
+      return undefined
+    }
+  }
+  const { json, echo_guard: echo } = rules
+  const schema =
+    json.schema === null ? undefined : attempt('json.schema', () => clientSchema(json.schema, 'json.schema'))
+  const customs = (rules.pii?.custom ?? []).map((each, i) =>
+    attempt(`pii.custom[${i}].pattern`, () => createCustomWatch({ ...each, sought: soughtPii(rules, each.name, 15) })),
+  )
+  const watches = [phraseWatch(rules), shapeWatch(rules), ...customs].filter((each) => each !== undefined)
+  const echoRules: EchoRules | undefined = Array.isArray(echo)
+    ? { paths: echo as string[], action: 'redact', minLength: 4 }
+    : ((echo as EchoRules | null) ?? undefined)
+  const paths = echoRules?.paths.map((path, i) => attempt(`echo_guard.paths[${i}]`, () => compilePath(path, declared)))
+  return {
+    rules,
+    plan: { watches, nfkc: rules.phrases.nfkc },
+    schema,
+    suffix: typeof rules.suffix === 'string' ? { text: rules.suffix, field: null } : (rules.suffix ?? undefined),
+    echo: echoRules && paths ? { ...echoRules, compiled: paths.filter((path) => path !== undefined) } : undefined,
+  }
+}
+
+/** Something that is looked for, with its place in the order of the rules as its rank. */
+export function soughtFor(rules: Rules, what: { rule: string; label: string; action: Action; rank: number }): Sought {
+  const { rule, label, action, rank } = what
+  return { rule, action, rank, replacement: rules.redaction.replaceAll('{label}', label) }
+}
+
+function soughtPii(rules: Rules, type: string, rank: number): Sought {
+  return soughtFor(rules, { rule: `pii.${type}`, label: type, action: rules.pii?.mode ?? 'redact', rank })
+}
+
+function shapeWatch(rules: Rules): WatchMaker | undefined {
+  const types = Object.keys(piiShapes) as (keyof typeof piiShapes)[]
+  const wanted = types.filter((type) => rules.pii?.types.includes(type))
+  return createPatternWatch(
+    wanted.flatMap((type) =>
+      piiShapes[type].map((shape) => ({ shape, sought: soughtPii(rules, type, 10 + types.indexOf(type) / 10) })),
+    ),
+  )
+}
+
+/** A phrase as it is compared. */
+export function comparable(rules: Rules, phrase: string): string {
+  const shown = rules.phrases.nfkc ? shadowOf(phrase) : phrase
+  return rules.phrases.semantics === 'literal/1' ? shown : foldAscii(shown)
+}
+
+function phraseWatch(rules: Rules): WatchMaker | undefined {
+  const forbidden = soughtFor(rules, {
+    rule: 'forbidden_phrases',
+    label: 'text',
+    action: rules.forbiddenAction,
+    rank: 0,
+  })
+  const list: SoughtPhrase[] = rules.forbidden_phrases.map((phrase) => ({ phrase, sought: forbidden }))
+  for (const { category, threshold } of rules.safety) {
+    const sought = soughtFor(rules, { rule: `safety.${category}`, label: category, action: 'block', rank: 30 })
+    const terms = rules.safetyTerms[category]
+    for (const severity of severitiesOf[threshold])
+      for (const phrase of terms?.[severity] ?? []) list.push({ phrase, sought })
+  }
+  for (const { id, trigger_phrases, action } of rules.custom_safety_rules) {
+    const sought = soughtFor(rules, { rule: id, label: id, action, rank: 40 })
+    for (const phrase of trigger_phrases) list.push({ phrase, sought })
+  }
+  const shown = list.map(({ phrase, sought }) => ({ phrase: comparable(rules, phrase), sought }))
+  return createPhraseWatch(
+    shown.filter(({ phrase }) => phrase !== ''),
+    rules.phrases.semantics,
+  )
+}
