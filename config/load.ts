@@ -6,6 +6,7 @@ import { checkConfig } from './check.ts'
 import { missingFiles } from './check-files.ts'
 import { type ConfigDocument, documentFromText } from './document.ts'
 import { type Overridden, overrideFromEnvironment } from './environment.ts'
+import { fingerprintFiles } from './fingerprint.ts'
 import { namedFiles } from './named-files.ts'
 import { redactConfig } from './redact.ts'
 import type { GatewayConfig } from './schema.ts'
@@ -30,6 +31,8 @@ export interface LoadedConfig {
   readonly line: (path: string) => number | undefined
   /** Every other file that it names or reads in, as absolute paths. */
   readonly files: readonly string[]
+  /** Of `file` and `files` as they were read; see `watchFiles`. */
+  readonly fingerprint: string
 }
 
 /** What a configuration is read with. */
@@ -52,6 +55,7 @@ export function loadConfig(file: string, options: LoadOptions): LoadedConfig {
   const { config, warnings, files, written } = draft
   const named = namedFiles(config).map((each) => resolveFrom(dirname(path), each.file))
   const view = redactConfig(config, { schema: options.schema.json, written })
+  const all = [...new Set([...files, ...named])]
   return {
     config,
     view,
@@ -60,7 +64,8 @@ export function loadConfig(file: string, options: LoadOptions): LoadedConfig {
     file: path,
     base: dirname(path),
     line: document.line,
-    files: [...new Set([...files, ...named])],
+    files: all,
+    fingerprint: fingerprintFiles([path, ...all]).digest,
   }
 }
 

@@ -13,7 +13,7 @@ export interface Redaction {
 
 /**
  * The configuration as it may be shown: what came from `${file:…}` as it was written, fields that the schema marks `writeOnly` or
- * whose name says secret, password, token, key, hash or credential as `[redacted]`, and URLs without passwords and query values.
+ * whose name says secret, password, token, key, hash or credential, headers that are sent, and private parts of JWKs as `[redacted]`, and URLs without passwords and query values.
  */
 export function redactConfig(config: unknown, { schema, written }: Redaction): unknown {
   const walk = (value: unknown, path: string, at: { place: SchemaPlace; key: string }): unknown => {
@@ -21,7 +21,9 @@ export function redactConfig(config: unknown, { schema, written }: Redaction): u
     if (reference !== undefined) return reference
     if (typeof value === 'string') return shownText(value, at)
     if (value === null || typeof value !== 'object') return value
-    const inner = (key: string) => ({ place: stepInto(schema, at.place, key), key })
+    // Headers that go out with a request are where credentials are; the top section of that name holds none.
+    const outgoing = at.key === 'headers' && path !== 'headers'
+    const inner = (key: string) => ({ place: stepInto(schema, at.place, key), key: outgoing ? 'credential' : key })
     if (Array.isArray(value)) {
       return value.map((item, index) => walk(item, `${path}[${index}]`, { ...inner(String(index)), key: at.key }))
     }
@@ -33,7 +35,7 @@ export function redactConfig(config: unknown, { schema, written }: Redaction): u
 }
 
 const secretName =
-  /(secret|password|passwd|token|tokens|apikey|api_key|privatekey|private_key|hash|credential|authorization|cookie)s?$/i
+  /(secret|password|passwd|token|tokens|apikey|api_key|privatekey|private_key|hash|credential|authorization|cookie)s?$|^(k|d|p|q|dp|dq|qi)$/i
 
 function shownText(text: string, { place, key }: { place: SchemaPlace; key: string }): string {
   if (secretName.test(key) || place.some((schema) => schema['writeOnly'] === true)) return redacted

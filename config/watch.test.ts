@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createTempDir, type TempDir } from '../test/support/temp-dir.ts'
+import { fingerprintFiles } from './fingerprint.ts'
 import { type FileWatch, type WatchOptions, watchFiles } from './watch.ts'
 
 const open: FileWatch[] = []
@@ -145,4 +146,15 @@ test('a change that fails to be applied does not end the watch', async () => {
   await times(1, changed)
   writeFileSync(dir.file('a'), 'three')
   await times(2, changed)
+})
+
+test('what changed between reading and watching is a change', async () => {
+  await using dir = createTempDir()
+  writeFileSync(dir.file('a'), 'one')
+  const since = fingerprintFiles([dir.file('a')]).digest
+  const still = watched(() => [dir.file('a')], { since })
+  writeFileSync(dir.file('a'), 'two')
+  const changed = watched(() => [dir.file('a')], { since })
+  await times(1, changed)
+  await times(1, still)
 })

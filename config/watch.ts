@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
-import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from 'node:fs'
+import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
+import { fingerprintFiles } from './fingerprint.ts'
 
 /** What is watched, and how patiently. */
 export interface WatchOptions {
@@ -11,6 +11,8 @@ export interface WatchOptions {
    * what went wrong: a rejection ends here.
    */
   readonly changed: () => Promise<unknown>
+  /** The fingerprint of the files when they were last read; what changed since then is a change. Default: as they are now. */
+  readonly since?: string
   /** How long files must have been still, in milliseconds; default 200. */
   readonly quietMs?: number
   /** How long a stream of changes can put `changed` off, in milliseconds; default 2000. */
@@ -29,8 +31,8 @@ export interface FileWatch {
  * its `..data` link and an editor's save are all seen. A file that is away for a moment is waited for, up to `maxWaitMs`.
  */
 export function watchFiles(options: WatchOptions): FileWatch {
-  const { files, changed, quietMs = 200, maxWaitMs = 2_000, pollMs = 10_000 } = options
-  let known = fingerprint(files())
+  const { files, changed, since, quietMs = 200, maxWaitMs = 2_000, pollMs = 10_000 } = options
+  let known = since ?? fingerprintFiles(files()).digest
   let firstAt: number | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
@@ -45,13 +47,13 @@ export function watchFiles(options: WatchOptions): FileWatch {
   }
   const look = async (): Promise<void> => {
     if (closed || busy) return
-    const seen = fingerprint(files())
+    const seen = fingerprintFiles(files())
     const waited = performance.now() - (firstAt ?? performance.now())
-    if (seen.missing && seen.digest !== known.digest && waited < maxWaitMs) return noticed()
+    if (seen.missing && seen.digest !== known && waited < maxWaitMs) return noticed()
     firstAt = undefined
     directories.follow(files())
-    if (seen.digest === known.digest) return
-    known = seen
+    if (seen.digest === known) return
+    known = seen.digest
     busy = true
     await changed().catch(() => undefined)
     busy = false
@@ -61,6 +63,7 @@ export function watchFiles(options: WatchOptions): FileWatch {
   }
   const directories = createDirectoryWatch(noticed)
   directories.follow(files())
+  if (since !== undefined) noticed()
   const poll = setInterval(noticed, pollMs).unref()
   return {
     close() {
@@ -69,34 +72,6 @@ export function watchFiles(options: WatchOptions): FileWatch {
       clearInterval(poll)
       directories.follow([])
     },
-  }
-}
-
-interface Fingerprint {
-  readonly digest: string
-  readonly missing: boolean
-}
-
-/** Beyond this a file is told apart by its size and times instead of its content, in bytes. */
-const largeBytes = 1_048_576
-
-function fingerprint(files: readonly string[]): Fingerprint {
-  const hash = createHash('sha256')
-  let missing = false
-  for (const file of files) {
-    const content = contentOf(file)
-    if (!content || content.length === 0) missing = true
-    hash.update(`${file}\n${content ? content.length : 'none'}\n`).update(content ?? '')
-  }
-  return { digest: hash.digest('hex'), missing }
-}
-
-function contentOf(file: string): Buffer | string | undefined {
-  try {
-    const { size, mtimeMs, ino } = statSync(file)
-    return size > largeBytes ? `${size} ${mtimeMs} ${ino}` : readFileSync(file)
-  } catch {
-    return undefined
   }
 }
 

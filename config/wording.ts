@@ -8,6 +8,8 @@ import { memberNames, placeFromSchema, type SchemaPlace, stepInto } from './sche
 export function wordFault(fault: Fault, root: JsonSchema, value: unknown): Fault {
   if (fault.message.startsWith('unknown key')) return wordUnknownKey(fault, root)
   if (fault.message.startsWith('must be one of ')) return wordEnum(fault, valueAt(value, fault.path))
+  if (/^must be [a-z]+(,[a-z]+)+$/.test(fault.message))
+    return { ...fault, message: fault.message.replaceAll(',', ' or ') }
   return fault.message.startsWith('must match ') ? wordPattern(fault, root) : fault
 }
 

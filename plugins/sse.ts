@@ -32,6 +32,7 @@ export function createSseReader(maxEventBytes: number = defaultMaxEventBytes): S
   let events: SseEvent[] = []
   let commented = false
   let overflow = false
+  let quiet = 0
   const parser = createParser({
     maxBufferSize: maxEventBytes,
     onEvent: (event) => events.push(event),
@@ -44,7 +45,9 @@ export function createSseReader(maxEventBytes: number = defaultMaxEventBytes): S
   })
   const take = (text: string): SseBatch => {
     parser.feed(text)
-    if (overflow) throw gatewayError('runner_protocol', `an event of the runner is longer than ${maxEventBytes} bytes`)
+    // The parser throws lines away that can become nothing, however long they are; an endless one must end the stream all the same.
+    quiet = events.length > 0 || commented ? 0 : quiet + text.length
+    if (overflow || quiet > maxEventBytes + slack) throw gatewayError('runner_protocol', `an event of the runner is longer than ${maxEventBytes} bytes`)
     const batch = { events, commented }
     events = []
     commented = false
@@ -52,6 +55,9 @@ export function createSseReader(maxEventBytes: number = defaultMaxEventBytes): S
   }
   return { push: (bytes) => take(decoder.write(bytes)), end: () => take(`${decoder.end()}\n\n`) }
 }
+
+// Field names and line ends beside an event's data.
+const slack = 4096
 
 /** An event as bytes on the wire. */
 export function textFromEvent({ event, id, data }: SseEvent): string {
@@ -112,7 +118,8 @@ function endOfLastEvent(bytes: Buffer, held: readonly Buffer[]): number {
     const byte = bytes[i]
     if ((byte === LF || byte === CR) && endsBlankLine(bytes, i, held)) end = i + 1
   }
-  return end > 0 || held.length === 0 ? afterComments(bytes, end) : end
+  if (end === 0 && held.length > 0 && held[0]?.[0] !== COLON) return 0
+  return afterComments(bytes, end, end === 0 && held.length > 0)
 }
 
 function endsBlankLine(bytes: Buffer, at: number, held: readonly Buffer[]): boolean {
@@ -123,15 +130,23 @@ function endsBlankLine(bytes: Buffer, at: number, held: readonly Buffer[]): bool
   return two === LF || two === CR || two === -1
 }
 
-/** A comment between events is a heartbeat and must not wait for the next event. */
-function afterComments(bytes: Buffer, from: number): number {
+/** A comment between events is a heartbeat and must not wait for the next event; `inside`: one began in an earlier read. */
+function afterComments(bytes: Buffer, from: number, inside: boolean): number {
   let end = from
-  while (bytes[end] === COLON) {
-    const line = bytes.indexOf(LF, end)
+  for (let open = inside; open || bytes[end] === COLON; open = false) {
+    const line = endOfLine(bytes, end)
     if (line === -1) break
-    end = line + 1
+    end = line
   }
   return end
+}
+
+function endOfLine(bytes: Buffer, from: number): number {
+  for (let i = from; i < bytes.length; i++) {
+    if (bytes[i] === LF) return i + 1
+    if (bytes[i] === CR) return bytes[i + 1] === LF ? i + 2 : i + 1
+  }
+  return -1
 }
 
 function byteBefore(bytes: Buffer, index: number, held: readonly Buffer[]): number {

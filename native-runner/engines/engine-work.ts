@@ -1,6 +1,6 @@
-import type { Piece } from '../engine.ts'
 import { type Refusal, refusal } from '../refusal.ts'
-import type { FromEngine, Result, ToEngine } from './llama-messages.ts'
+import { createInbox, type Inbox } from './engine-inbox.ts'
+import type { FromEngine, ToEngine } from './llama-messages.ts'
 
 /** Pieces the engine process may be ahead of their reader. */
 export const creditWindow = 32
@@ -9,7 +9,7 @@ export const creditWindow = 32
 export interface Work {
   readonly id: number
   /** The next piece, or the result that ends it. Throws the refusal that it ended in. */
-  next(): Promise<Piece | { readonly kind: 'result'; readonly result: Result }>
+  readonly next: Inbox['next']
   receive(message: FromEngine): void
   fail(error: Refusal): void
   /** Asks the process to stop; the reader is told at once, `ended` settles when the process has stopped. */
@@ -33,72 +33,50 @@ export interface WorkOptions {
 export function createWork(options: WorkOptions): Work {
   const { id, send } = options
   const ended = Promise.withResolvers<void>()
-  const waiting: Piece[] = []
-  let result: Result | undefined
-  let error: Refusal | undefined
-  let over = false
-  let cancelled = false
-  let wake = (): void => undefined
-  let taken = 0
-  let owed = options.credited ? creditWindow : Number.POSITIVE_INFINITY
-  let lastSign = performance.now()
+  const now = { over: false, cancelled: false, taken: 0, owed: Number.POSITIVE_INFINITY, lastSign: performance.now() }
+  if (options.credited) now.owed = creditWindow
   const end = (): void => {
-    over = true
+    now.over = true
     ended.resolve()
-    wake()
   }
-  const take = (): Piece | undefined => {
-    const piece = waiting.shift()
-    if (piece && ++taken === creditWindow / 2) {
-      send({ kind: 'credit', id, pieces: taken })
-      owed += taken
-      taken = 0
-      // While the window was full nothing was owed; the clock starts anew.
-      lastSign = performance.now()
-    }
-    return piece
-  }
+  const inbox = createInbox(() => {
+    if (++now.taken < creditWindow / 2) return
+    send({ kind: 'credit', id, pieces: now.taken })
+    now.owed += now.taken
+    now.taken = 0
+    // While the window was full nothing was owed; the clock starts anew.
+    now.lastSign = performance.now()
+  })
   return {
     id,
     ended: ended.promise,
-    async next() {
-      for (;;) {
-        if (error && (cancelled || waiting.length === 0)) throw error
-        const piece = take()
-        if (piece) return piece
-        if (result !== undefined) return { kind: 'result', result }
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    },
+    next: inbox.next,
     receive(message) {
-      lastSign = performance.now()
+      now.lastSign = performance.now()
       if (message.kind === 'piece') {
-        owed--
-        if (!cancelled) waiting.push(message.piece)
-        wake()
+        now.owed--
+        if (!now.cancelled) inbox.push(message.piece)
       } else if (message.kind === 'result') {
-        result = message.result
+        inbox.finish(message.result)
         end()
       } else if (message.kind === 'failed') {
-        error ??= refusal(message.code, message.message, message.param === undefined ? {} : { param: message.param })
+        const { code, message: why, param } = message
+        inbox.fail(refusal(code, why, param === undefined ? {} : { param }), false)
         end()
       }
     },
-    fail(reason) {
-      error ??= reason
+    fail(error) {
+      inbox.fail(error, false)
       end()
     },
     cancel(reason) {
-      if (over || cancelled) return
-      cancelled = true
-      error ??= reason
-      owed = Number.POSITIVE_INFINITY
-      lastSign = performance.now()
+      if (now.over || now.cancelled) return
+      now.cancelled = true
+      now.owed = Number.POSITIVE_INFINITY
+      now.lastSign = performance.now()
       send({ kind: 'cancel', id })
-      wake()
+      inbox.fail(reason, true)
     },
-    overdue: (now) => !over && owed > 0 && now - lastSign > options.timeoutMs,
+    overdue: (at) => !now.over && now.owed > 0 && at - now.lastSign > options.timeoutMs,
   }
 }

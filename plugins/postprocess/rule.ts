@@ -1,6 +1,5 @@
 import type { Call } from '../call.ts'
-import type { ChatRequest } from '../chat.ts'
-import { textOfMessage } from '../chat.ts'
+import { type ChatRequest, textOfMessage } from '../chat.ts'
 import { type ClientSchema, clientSchema } from '../client-schema.ts'
 import { type GatewayError, gatewayError } from '../errors.ts'
 import { absent, readPath } from '../path.ts'
@@ -39,10 +38,7 @@ function mentions(call: Call, text: string): boolean {
  * wrong, and `unsatisfiable` when the mandatory suffix has no place in what the caller asks for.
  */
 export function jsonDemand({ rules, schema, suffix }: CompiledRules, call: Call): JsonDemand | undefined {
-  const asked =
-    rules.json.responseFormat === 'enforce' && mentions(call, '"response_format"')
-      ? call.request.response_format
-      : undefined
+  const asked = askedFormat(rules, call)
   const given = callerSchema(asked)
   const object = asked?.type === 'json_object'
   if (!schema && !given && !object) return undefined
@@ -74,23 +70,33 @@ function suffixFault(field: string | null, schema: unknown): GatewayError | unde
   })
 }
 
-/** Whether these rules can only be held to with the whole answer in hand. */
-export function needsWhole({ rules }: CompiledRules, demand: JsonDemand | undefined): boolean {
+/** Whether these rules can only be held to with the whole answer in hand. `json`: the answer must be JSON. */
+export function needsWhole(rules: Rules, json: boolean): boolean {
   const moderated = rules.moderation !== null && rules.safety.some(({ threshold }) => threshold !== 'block_none')
-  return (
-    demand !== undefined ||
-    rules.required_phrases.length > 0 ||
-    rules.min_output_length > 0 ||
-    rules.quality_score !== null ||
-    moderated
-  )
+  const checked = rules.required_phrases.length > 0 || rules.min_output_length > 0 || rules.quality_score !== null
+  return json || checked || moderated
+}
+
+/**
+ * Whether the stream of this call is kept back until it is whole, which the status says as `buffered`. Throws nothing but what
+ * `call.request` throws.
+ */
+export function buffers(config: Config, call: Call): boolean {
+  const rules = rulesFor(config, call)
+  const type = askedFormat(rules, call)?.type
+  return needsWhole(rules, rules.json.schema !== null || type === 'json_schema' || type === 'json_object')
+}
+
+function askedFormat(rules: Rules, call: Call): ChatRequest['response_format'] {
+  const enforced = rules.json.responseFormat === 'enforce' && mentions(call, '"response_format"')
+  return enforced ? call.request.response_format : undefined
 }
 
 /** The tags to take out of the answer to a call: those of the rules less those that the caller speaks of. */
 function tagsFor({ rules: { reasoning } }: CompiledRules, call: Call): TagRules | undefined {
   if (!reasoning) return undefined
   // A gateway's own prompt may ask for tags; only what the caller wrote counts.
-  const told = [...reasoning.drop, ...reasoning.unwrap].some((name) => mentions(call, name)) ? callersText(call) : ''
+  const told = mentions(call, '<') || mentions(call, '\\u003c') ? callersText(call) : ''
   const kept = (name: string): boolean => !told.includes(`<${name.toLowerCase()}`)
   const tags = { ...reasoning, drop: reasoning.drop.filter(kept), unwrap: reasoning.unwrap.filter(kept) }
   return tags.drop.length + tags.unwrap.length > 0 ? tags : undefined
@@ -103,8 +109,8 @@ function callersText(call: Call): string {
   return [...texts, typeof prompt === 'string' ? prompt : ''].join('\n').toLowerCase()
 }
 
-/** The most values of a request that are looked for in its answer, and the longest, in UTF-16 code units. */
-const echoLimits = { values: 256, length: 16_384 } as const
+/** The most values of a request that are looked for in its answer, and how much of each, in UTF-16 code units. */
+const echoLimits = { values: 256, length: 4_096 } as const
 
 /** A watch for the values of the request that must not come back; undefined when there are none. */
 function echoWatch({ rules, echo }: CompiledRules, call: Call): WatchMaker | undefined {
@@ -113,20 +119,21 @@ function echoWatch({ rules, echo }: CompiledRules, call: Call): WatchMaker | und
   for (const path of echo.compiled) collect(readPath(path, call), values, 0)
   const sought = soughtFor(rules, { rule: 'echo_guard', label: 'value', action: echo.action, rank: 20 })
   const list = [...values]
-    .map((value) => comparable(rules, value.trim()))
-    .filter((phrase) => phrase.length >= echo.minLength && phrase.length <= echoLimits.length)
-  return createPhraseWatch(
-    list.map((phrase) => ({ phrase, sought })),
-    rules.phrases.semantics,
-  )
+    .map((value) => comparable(rules, value.trim().slice(0, echoLimits.length).toWellFormed()))
+    .filter((phrase) => phrase.length >= echo.minLength)
+    .map((phrase) => ({ phrase, sought }))
+  return createPhraseWatch(list, rules.phrases.semantics)
 }
 
-/** The texts and numbers in a value. */
+/** The texts and numbers in a value; of a content part only what it says. */
 function collect(value: unknown, into: Set<string>, depth: number): void {
   if (value === absent || value === null || into.size >= echoLimits.values || depth > 16) return
   if (typeof value === 'string') into.add(value)
   else if (typeof value === 'number') into.add(String(value))
-  else if (typeof value === 'object') for (const member of Object.values(value)) collect(member, into, depth + 1)
+  else if (typeof value === 'object') {
+    const { text } = value as { text?: unknown }
+    for (const member of typeof text === 'string' ? [text] : Object.values(value)) collect(member, into, depth + 1)
+  }
 }
 
 /** How the answer to a call is cleaned; undefined when these rules change nothing of it. `count` hears of redactions and blocks. */

@@ -16,6 +16,8 @@ export interface TargetRule {
   readonly min_input_length: number
   /** Longest prompt it gets, in tokens; null: any. */
   readonly max_input_length: number | null
+  /** How large its model is beside the others, such as billions of parameters. */
+  readonly size: number
   /** Tiers that may use it; null: all. */
   readonly tiers: readonly string[] | null
   /** Weights for single tiers, in place of `weight`. */
@@ -73,6 +75,13 @@ const target: JsonSchema = {
       minimum: 1,
       default: null,
       description: 'Longest prompt this target gets, in tokens. null: any.',
+    },
+    size: {
+      type: 'number',
+      minimum: 0,
+      default: 0,
+      description:
+        'How large the model is beside the others, such as billions of parameters: the largest gets the repeat of an answer whose quality was too low.',
     },
     tiers: {
       type: ['array', 'null'],

@@ -88,6 +88,7 @@ function decide(call: Call, desk: Desk): Verdict {
     budgetTokens: estimate.input + estimate.output,
     owed: standing(account),
     fleet: standing(fleet),
+    largest: askedForLargest(call),
     runners: config.targets.map((target) => host.runners.state(target.runner)),
     sticky: { index: home, overdraftTokens: config.affinity.overdraftTokens },
   })
@@ -100,6 +101,11 @@ function decide(call: Call, desk: Desk): Verdict {
   open(so)
   placed.set(call.id, so)
   return pass({ target: order.map(({ target }): Target => ({ runner: target.runner, model: target.model })) })
+}
+
+/** The cache sets it for the one repeat of an answer whose score was too low. */
+function askedForLargest({ facts }: Call): boolean {
+  return (facts as { readonly largest?: boolean }).largest === true
 }
 
 /** Counts the call's whole budget until it is known what it used. */

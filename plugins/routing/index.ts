@@ -15,7 +15,7 @@ export { routingRuleFor } from './rule.ts'
 /** Which model and runner answers: shares of the token budget among targets, kept by conversation where shares allow. */
 export const routing = defineLayer<'routing', RoutingConfig>({
   name: 'routing',
-  reads: ['principal'],
+  reads: ['principal', 'largest'],
   writes: ['target'],
   answers: false,
   // The model in the bytes that leave is the target's, put there for each attempt.

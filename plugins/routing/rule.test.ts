@@ -17,6 +17,7 @@ function ask(targets: object[], change: Partial<RoutingQuestion> & { tier?: stri
     owed: targets.map(() => 0),
     fleet: targets.map(() => 0),
     runners: targets.map(() => up),
+    largest: false,
     sticky: { index: undefined, overdraftTokens: 0 },
     ...rest,
   })
@@ -172,4 +173,15 @@ test('the rule of a call is plain data and differs by tier and model', () => {
   expect(routingRuleFor(config, facts('vip'), 'chat')).not.toEqual(free)
   expect(routingRuleFor(config, facts('free'), 'small')).not.toEqual(free)
   expect(routingRuleFor(config, {}, 'unknown')).toEqual([])
+})
+
+describe('the repeat of an answer of low quality', () => {
+  test('goes to the largest target that is eligible, whatever the shares', () => {
+    const sized = [
+      { ...big, size: 7 },
+      { ...small, size: 70 },
+      { ...small, runner: 'c', model: 'tiny', size: 700, max_input_length: 10 },
+    ]
+    expect(orderOf(ask(sized, { largest: true, owed: [9000, -9000, 0] }))).toEqual([1, 0])
+  })
 })

@@ -31,6 +31,8 @@ export interface RoutingQuestion {
   /** The same over all tenants: it only settles who begins. */
   readonly fleet: ArrayLike<number>
   readonly runners: readonly RunnerNow[]
+  /** An answer of lower quality is repeated: size decides, not share. */
+  readonly largest: boolean
   /** The target that has this conversation's prefix, if any, and how far it may exceed its share for it. */
   readonly sticky: { readonly index: number | undefined; readonly overdraftTokens: number }
 }
@@ -96,6 +98,10 @@ function among(up: readonly Candidate[], question: RoutingQuestion): Placement {
     const least = Math.min(...up.map((each) => each.target.min_tokens))
     const message = `a call of about ${budgetTokens} tokens is too small: model "${question.model}" takes ${least} or more`
     return refusal('invalid_request', message, { field: 'max_tokens' })
+  }
+  if (question.largest) {
+    const order = whole.toSorted((a, b) => b.target.size - a.target.size || b.weight - a.weight)
+    return { kind: 'order', order, chosen: false }
   }
   const due = whole.filter(({ index, weight, target }) => {
     const share = (weight / weights) * budgetTokens + Math.max(0, owed[index] ?? 0)

