@@ -6,8 +6,18 @@ import {
   completionFromChunks,
   isUsageOnly,
 } from './chunks.ts'
-import { type GatewayError, gatewayError } from './errors.ts'
-import { createEventAligner, createSseReader, doneText, heartbeatText, type SseEvent, textFromEvent } from './sse.ts'
+import { gatewayError } from './errors.ts'
+import { errorInChunk } from './reported-error.ts'
+import { createSseReader, doneText, heartbeatText, type SseEvent, textFromEvent } from './sse.ts'
+import {
+  chunkFromData,
+  createStreamState,
+  endedEarly,
+  isHeartbeat,
+  isWhole,
+  noteChunk,
+  type StreamState,
+} from './stream-state.ts'
 
 /** What one network read brought: chunks, and whether a heartbeat was among it. */
 export interface Batch {
@@ -26,72 +36,52 @@ const eventOf = new WeakMap<Chunk, SseEvent>()
 const bodyOf = new WeakMap<Chunk, Buffer>()
 
 /**
- * Events as batches of chunks. Throws `runner_error` for an error the runner reports in band and when the stream ends before
- * every choice has finished and no end mark came.
+ * Events as batches of chunks. Throws what an error object among them reports, `runner_protocol` for an event that is no chunk, and
+ * `runner_error` when the stream ends before every choice has finished and no end mark came; after what came before it.
  */
 export async function* batchesFromBytes(bytes: Bytes, maxBytes?: number): AsyncGenerator<Batch> {
   const reader = createSseReader(maxBytes)
-  const state = { done: false, open: new Set<number>(), finished: 0 }
-  const read = (events: readonly SseEvent[], commented: boolean): Batch => {
-    const chunks: Chunk[] = []
-    for (const event of events) {
-      const chunk = chunkFromEvent(event, state)
-      if (chunk) chunks.push(chunk)
-    }
-    return { chunks, commented }
-  }
+  const state: Reading = { ...createStreamState(), failure: undefined }
   for await (const part of bytes) {
     const { events, commented } = reader.push(part)
-    if (events.length > 0 || commented) yield read(events, commented)
+    if (events.length === 0 && !commented) continue
+    const batch = batchOf(events, commented, state)
+    if (batch.chunks.length > 0 || batch.commented) yield batch
+    if (state.failure) throw state.failure
   }
-  const rest = reader.end()
-  if (rest.events.length > 0) yield read(rest.events, false)
-  if (!state.done && (state.open.size > 0 || state.finished === 0)) throw endedEarly()
+  const rest = batchOf(reader.end().events, false, state)
+  if (rest.chunks.length > 0) yield rest
+  if (state.failure) throw state.failure
+  if (!isWhole(state)) throw endedEarly()
 }
 
-interface StreamState {
-  done: boolean
-  readonly open: Set<number>
-  finished: number
+interface Reading extends StreamState {
+  /** What an event brought to a stop; thrown once what came before it has gone on. */
+  failure: unknown
 }
 
-function chunkFromEvent(event: SseEvent, state: StreamState): Chunk | undefined {
-  if (event.data === '[DONE]') {
-    state.done = true
-    return undefined
+function batchOf(events: readonly SseEvent[], comment: boolean, state: Reading): Batch {
+  const chunks: Chunk[] = []
+  let commented = comment
+  try {
+    for (const event of events) {
+      if (event.data === '[DONE]') state.done = true
+      else if (isHeartbeat(event)) commented = true
+      else chunks.push(chunkFromEvent(event, state))
+    }
+  } catch (reason) {
+    state.failure = reason
   }
-  const chunk = parsedEvent(event)
-  if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
-  for (const choice of chunk.choices ?? []) {
-    if (choice.finish_reason) {
-      state.open.delete(choice.index)
-      state.finished++
-    } else state.open.add(choice.index)
-  }
+  return { chunks, commented }
+}
+
+function chunkFromEvent(event: SseEvent, state: StreamState): Chunk {
+  const chunk = chunkFromData(event.data)
+  const error = errorInChunk(chunk)
+  if (error) throw error
+  noteChunk(state, chunk)
   eventOf.set(chunk, event)
   return chunk
-}
-
-function parsedEvent(event: SseEvent): Chunk {
-  try {
-    const value = jsonFromText(event.data)
-    if (value && typeof value === 'object') return value as Chunk
-  } catch {
-    // Falls through: what is not JSON and what is not an object are the same fault.
-  }
-  throw gatewayError('runner_protocol', 'the runner sent an event that is not a JSON object')
-}
-
-/** An error object that a runner sent after it had said 200, as our error: its message is kept, cut to 500 characters. */
-export function reportedError(error: unknown): GatewayError {
-  const said = typeof error === 'object' && error !== null ? (error as Record<string, unknown>)['message'] : error
-  const message = typeof said === 'string' && said ? said.slice(0, 500) : 'the runner reported an error'
-  return gatewayError('runner_error', message)
-}
-
-/** The stream stopped before it was whole. */
-export function endedEarly(): GatewayError {
-  return gatewayError('runner_error', 'the runner ended the stream before the answer was complete')
 }
 
 /** The shape the caller asked for. */
@@ -140,34 +130,6 @@ function completionFromBody(body: Buffer): Completion {
     // Falls through: what is not JSON and what is not an object are the same fault.
   }
   throw gatewayError('runner_protocol', 'the runner answered with something that is not a JSON object')
-}
-
-/**
- * An event stream passed on untouched and cut only between events. Throws `runner_error` when it ends with neither an end
- * mark nor a finish reason in its last bytes.
- */
-export async function* splicedEvents(bytes: Bytes, maxBytes?: number): AsyncGenerator<Buffer> {
-  const aligner = createEventAligner(maxBytes)
-  let tail: Buffer | undefined
-  for await (const part of bytes) {
-    const whole = aligner.push(part)
-    if (!whole) continue
-    tail = whole.length >= tailBytes || !tail ? whole : Buffer.concat([tail, whole]).subarray(-tailBytes)
-    yield whole
-  }
-  const rest = aligner.rest()
-  if (rest) tail = tail ? Buffer.concat([tail, rest]) : rest
-  if (!tail || !saysFinished(tail.subarray(-tailBytes).toString('latin1'))) throw endedEarly()
-  if (rest) yield rest
-}
-
-// Long enough for the last content chunk, a finish chunk and a usage chunk.
-const tailBytes = 4096
-
-function saysFinished(text: string): boolean {
-  return (
-    /data:\s?\[DONE\]/.test(text) || /"finish_reason"\s*:\s*"/.test(text) || /"type"\s*:\s*"message_stop"/.test(text)
-  )
 }
 
 /** A body read to its end. Throws `runner_protocol` when it is longer than `maxBytes`. */

@@ -6,14 +6,8 @@ import {
   completionFromChunks,
   isComplete,
 } from './chunks.ts'
-import {
-  type Batch,
-  type Bytes,
-  batchesFromBytes,
-  batchFromJson,
-  bytesFromBatches,
-  splicedEvents,
-} from './reply-bytes.ts'
+import { type Batch, type Bytes, batchesFromBytes, batchFromJson, bytesFromBatches } from './reply-bytes.ts'
+import { splicedEvents } from './spliced-events.ts'
 
 /** Where an answer was made: a runner on one model. Written by routing as a fact, best first. */
 export interface Target {

@@ -47,7 +47,8 @@ export function createSseReader(maxEventBytes: number = defaultMaxEventBytes): S
     parser.feed(text)
     // The parser throws lines away that can become nothing, however long they are; an endless one must end the stream all the same.
     quiet = events.length > 0 || commented ? 0 : quiet + text.length
-    if (overflow || quiet > maxEventBytes + slack) throw gatewayError('runner_protocol', `an event of the runner is longer than ${maxEventBytes} bytes`)
+    if (overflow || quiet > maxEventBytes + slack)
+      throw gatewayError('runner_protocol', `an event of the runner is longer than ${maxEventBytes} bytes`)
     const batch = { events, commented }
     events = []
     commented = false

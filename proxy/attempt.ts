@@ -1,13 +1,13 @@
-import { type Dispatcher, Pool } from 'undici'
+import { Client, type Dispatcher, Pool } from 'undici'
 import type { Call } from '../plugins/call.ts'
 import type { Route } from '../plugins/chat.ts'
-import { GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
+import { type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import type { HeaderNames } from '../plugins/headers.ts'
 import type { RunnerQuestion } from '../plugins/host.ts'
 import { type Reply, replyFromBytes, type Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
-import { type Exchange, type Outgoing, send } from './exchange.ts'
-import { asksForUsage, bodyForTarget } from './outgoing-body.ts'
+import { type Exchange, type Outgoing, type ReuseWatch, send, sendFresh } from './exchange.ts'
+import { asksForUsage, type BodyWishes, bodyForTarget } from './outgoing-body.ts'
 import { replyFromExchange } from './runner-reply.ts'
 import { basePath, type RunnerSettings } from './runner-settings.ts'
 
@@ -42,10 +42,14 @@ export interface Line {
 
 /** Opens the line; no connection is made before the first call. Time-outs are set here and hold for every request on it. */
 export function openLine(settings: RunnerSettings): Line {
+  const { hostname, port, protocol } = new URL(settings.url)
+  const place = { address: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80) }
   const pool = new Pool(new URL(settings.url).origin, {
     connections: settings.maxConnections || null,
     pipelining: 1,
+    factory: (origin, options) => new Connection(origin, options as Client.Options),
     keepAliveTimeout: settings.keepAliveMs,
+    keepAliveMaxTimeout: settings.keepAliveMs,
     headersTimeout: settings.firstByteTimeoutMs,
     bodyTimeout: settings.idleTimeoutMs,
     connect: { timeout: settings.connectTimeoutMs, ...settings.tls },
@@ -53,8 +57,6 @@ export function openLine(settings: RunnerSettings): Line {
   const headers = ['accept-encoding', 'identity', 'user-agent', 'foldgate']
   if (settings.apiKey) headers.push('authorization', `Bearer ${settings.apiKey}`)
   for (const [name, value] of Object.entries(settings.headers ?? {})) headers.push(name, value)
-  const { hostname, port, protocol } = new URL(settings.url)
-  const place = { address: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80) }
   return {
     settings,
     pool,
@@ -62,6 +64,14 @@ export function openLine(settings: RunnerSettings): Line {
     ...place,
     headers,
     refusesUsage: settings.includeUsage === 'never',
+  }
+}
+
+// A class because it is one of undici's: a connection that says, before a request goes out on it, whether it has served others.
+class Connection extends Client {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler & Partial<ReuseWatch>): boolean {
+    if (handler.reused !== undefined) handler.reused = this.stats.connected
+    return super.dispatch(options, handler)
   }
 }
 
@@ -134,25 +144,42 @@ interface Watched {
   readonly watch: AttemptWatch
 }
 
-/** Asks for usage where a layer reads it; a server that refuses the option is asked again without, and remembered. */
+/**
+ * Asks for usage where a layer, or the translation of a message stream, reads it; a server that refuses the option is asked again
+ * without, and remembered.
+ */
 async function exchangeWithUsage(line: Line, target: Target, { attempt, watch }: Watched): Promise<Exchange> {
   const { call, options } = attempt
-  const usage = options.meter && !line.refusesUsage && call.route !== 'embeddings'
-  const model = target.model || undefined
+  const { firstByteTimeoutMs: firstByteMs, idleTimeoutMs: idleMs } = line.settings
   const outgoing = (body: Buffer): Outgoing => ({
     method: 'POST',
     path: line.base + paths[call.route],
     headers: headersOf(line, call, watch),
     body,
     signal: call.signal,
+    patience: { firstByteMs, idleMs },
   })
+  const model = target.model || undefined
+  const usage = usageWish(line, call, options.meter)
   const body = bodyForTarget(call, { model, usage })
   const exchange = await sendFresh(line.pool, outgoing(body))
-  if (exchange.status !== 400 || !usage || body === call.body) return exchange
+  if ((exchange.status !== 400 && exchange.status !== 422) || usage === 'as-asked') return exchange
+  const plain = bodyForTarget(call, { model, usage: withoutUsage(call) })
+  if (body.equals(plain)) return exchange
   const said = await wholeBody(exchange.body)
   if (!/stream_options|include_usage/.test(said.toString('latin1'))) return { ...exchange, ...readAlready(said) }
   line.refusesUsage = true
-  return sendFresh(line.pool, outgoing(bodyForTarget(call, { model, usage: false })))
+  return sendFresh(line.pool, outgoing(plain))
+}
+
+function usageWish({ refusesUsage }: Line, call: Call, meter: boolean): BodyWishes['usage'] {
+  const wants = call.route === 'messages' || (meter && call.route !== 'embeddings')
+  return wants && !refusesUsage ? 'always' : withoutUsage(call)
+}
+
+/** What a caller asked for by itself stays; in a message stream the translation did. */
+function withoutUsage({ route }: Call): BodyWishes['usage'] {
+  return route === 'messages' ? 'never' : 'as-asked'
 }
 
 function readAlready(body: Buffer): Pick<Exchange, 'body' | 'firstByte' | 'drop'> {
@@ -168,22 +195,6 @@ function headersOf(line: Line, call: Call, watch: AttemptWatch): string[] {
   if (requestId) headers.push('x-request-id', requestId)
   for (const [name, value] of watch.headers) headers.push(name, value)
   return headers
-}
-
-const broken = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
-
-/**
- * Sends, and once more when a connection broke before any byte of the answer: a kept-alive one was most likely being closed by the
- * other side as we wrote.
- */
-async function sendFresh(dispatcher: Dispatcher, outgoing: Outgoing): Promise<Exchange> {
-  try {
-    return await send(dispatcher, outgoing)
-  } catch (reason) {
-    const cause = reason instanceof GatewayError ? (reason.cause as NodeJS.ErrnoException | undefined) : undefined
-    if (!cause?.code || !broken.has(cause.code) || outgoing.signal.aborted) throw reason
-    return await send(dispatcher, outgoing)
-  }
 }
 
 /** Asks one question on a layer's own account and gives back the answer's text. */

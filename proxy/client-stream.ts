@@ -31,8 +31,9 @@ export async function writeStream(
 function startHeart(response: ServerResponse, everyMs: number): { beatsAgain(): void; stop(): void } {
   if (everyMs <= 0) return { beatsAgain: () => undefined, stop: () => undefined }
   const timer = setInterval(() => {
-    // Parts end at a line's end, so a comment line may stand here without breaking an event; a full pipe needs no heartbeat.
-    if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeatText)
+    // Parts end at a line's end, so a comment line may stand here without breaking an event; a full pipe needs no heartbeat, and
+    // before the head has left there is no stream yet.
+    if (response.headersSent && response.writableLength === 0 && !response.writableEnded) response.write(heartbeatText)
   }, everyMs)
   return { beatsAgain: () => void timer.refresh(), stop: () => clearInterval(timer) }
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
-import { gatewayError } from '../plugins/errors.ts'
+import { GatewayError, gatewayError } from '../plugins/errors.ts'
 
 /**
  * A body with its content coding taken off, incrementally: what one flush of the runner completes comes out at once. We ask runners
@@ -14,7 +14,20 @@ export function decoded(body: AsyncIterable<Buffer>, coding: string | undefined)
   // `pipe` does not pass errors on, and a runner that breaks off must not look like a clean end.
   source.on('error', (error) => decoder.destroy(error))
   decoder.on('close', () => source.destroy())
-  return source.pipe(decoder)
+  return withOurErrors(source.pipe(decoder))
+}
+
+async function* withOurErrors(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* body
+  } catch (reason) {
+    if (reason instanceof GatewayError) throw reason
+    // zlib's word for a body that stops in the middle.
+    const torn = (reason as NodeJS.ErrnoException).code === 'Z_BUF_ERROR'
+    throw torn
+      ? gatewayError('runner_error', 'the runner ended a compressed body early', { cause: reason })
+      : gatewayError('runner_protocol', 'the runner sent a body that is not in the coding it names', { cause: reason })
+  }
 }
 
 function decoderFor(name: string): NodeJS.ReadWriteStream & Readable {

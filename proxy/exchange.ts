@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, errors } from 'undici'
-import { type GatewayError, gatewayError } from '../plugins/errors.ts'
+import { GatewayError, gatewayError } from '../plugins/errors.ts'
 
 /** One request to a runner. */
 export interface Outgoing {
@@ -11,6 +11,19 @@ export interface Outgoing {
   readonly body?: Buffer
   /** Aborts the request in every phase, queued or half answered. */
   readonly signal: AbortSignal
+  /** Absent: the dispatcher's own time-outs hold. */
+  readonly patience?: Patience
+}
+
+/** How long an answer may take, in milliseconds: until the first byte of its body, head included, and between two of them. */
+export interface Patience {
+  readonly firstByteMs: number
+  readonly idleMs: number
+}
+
+/** A dispatch handler that wants to know whether its request went out on a connection that had served others before. */
+export interface ReuseWatch {
+  reused: boolean
 }
 
 /** A runner's answer: its head, and a body that is read once. */
@@ -30,17 +43,46 @@ const highWater = 256 * 1024
 
 /** Sends one request and resolves when the head of the answer is there. Throws `runner_*` or `client_closed`. */
 export function send(dispatcher: Dispatcher, outgoing: Outgoing): Promise<Exchange> {
-  return new Promise((resolve, reject) => {
-    const receiver = new Receiver(outgoing.signal, resolve, reject)
-    if (outgoing.signal.aborted) return receiver.abort()
-    const { method, path, headers, body } = outgoing
-    dispatcher.dispatch({ method, path, headers, body: body ?? null }, receiver)
-  })
+  return dispatched(dispatcher, outgoing).exchange
+}
+
+/**
+ * As {@link send}, and once more when a connection that had served before broke without a byte of an answer: the other side was most
+ * likely closing it as we wrote. A new connection that breaks is the runner's fault and not tried again here.
+ */
+export async function sendFresh(dispatcher: Dispatcher, outgoing: Outgoing): Promise<Exchange> {
+  const first = dispatched(dispatcher, outgoing)
+  try {
+    return await first.exchange
+  } catch (reason) {
+    if (!first.receiver.reused || !isBroken(reason) || outgoing.signal.aborted) throw reason
+    return await send(dispatcher, outgoing)
+  }
+}
+
+const broken = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+function isBroken(reason: unknown): boolean {
+  const cause = reason instanceof GatewayError ? (reason.cause as NodeJS.ErrnoException | undefined) : undefined
+  return broken.has(cause?.code ?? '')
+}
+
+function dispatched(dispatcher: Dispatcher, outgoing: Outgoing): { exchange: Promise<Exchange>; receiver: Receiver } {
+  const { promise, resolve, reject } = Promise.withResolvers<Exchange>()
+  const receiver = new Receiver(outgoing, resolve, reject)
+  const { method, path, headers, body, signal, patience } = outgoing
+  // Which of its two time-outs holds inside a body, the dispatcher cannot know: the receiver counts by itself.
+  const own = patience ? { headersTimeout: patience.firstByteMs, bodyTimeout: 0 } : {}
+  if (signal.aborted) receiver.abort()
+  else dispatcher.dispatch({ method, path, headers, body: body ?? null, ...own }, receiver)
+  return { exchange: promise, receiver }
 }
 
 // A class because it holds a socket: undici calls its methods, and its body is pulled from.
-class Receiver implements Dispatcher.DispatchHandler {
+class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
+  reused = false
   readonly #signal: AbortSignal
+  readonly #patience: Patience | undefined
   readonly #resolve: (exchange: Exchange) => void
   readonly #reject: (error: GatewayError) => void
   #controller: Dispatcher.DispatchController | undefined
@@ -49,10 +91,18 @@ class Receiver implements Dispatcher.DispatchHandler {
   #ended = false
   #error: GatewayError | undefined
   #wake: (() => void) | undefined
+  #startedAt = 0
+  #begun = false
+  #silence: NodeJS.Timeout | undefined
   readonly #onAbort = (): void => this.abort()
 
-  constructor(signal: AbortSignal, resolve: (exchange: Exchange) => void, reject: (error: GatewayError) => void) {
+  constructor(
+    { signal, patience }: Outgoing,
+    resolve: (exchange: Exchange) => void,
+    reject: (error: GatewayError) => void,
+  ) {
     this.#signal = signal
+    this.#patience = patience
     this.#resolve = resolve
     this.#reject = reject
     signal.addEventListener('abort', this.#onAbort)
@@ -66,32 +116,58 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    this.#startedAt = performance.now()
     if (this.#ended) controller.abort(new errors.RequestAbortedError())
   }
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
+    if (this.#patience) this.#expect(this.#patience.firstByteMs - (performance.now() - this.#startedAt))
     this.#resolve({ status, headers, body: this.#body(), firstByte: () => this.#firstByte(), drop: () => this.abort() })
   }
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
     this.#queue.push(bytes)
     this.#queued += bytes.length
-    if (this.#queued > highWater) controller.pause()
+    if (this.#begun) this.#silence?.refresh()
+    else {
+      this.#begun = true
+      if (this.#patience) this.#expect(this.#patience.idleMs)
+    }
+    if (this.#queued > highWater) {
+      controller.pause()
+      clearTimeout(this.#silence)
+    }
     this.#wake?.()
   }
   onResponseEnd(): void {
-    this.#ended = true
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#settle()
     this.#wake?.()
   }
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#fail(runnerError(error))
   }
 
+  #settle(): void {
+    this.#ended = true
+    clearTimeout(this.#silence)
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+  /** From now on, in place of what was awaited before. */
+  #expect(ms: number): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => {
+      this.#fail(
+        this.#begun
+          ? gatewayError('runner_timeout', 'the runner fell silent in the middle of its answer')
+          : gatewayError('runner_timeout', 'the runner did not begin to answer in time'),
+      )
+      this.#controller?.abort(new errors.BodyTimeoutError())
+    }, ms)
+  }
+
   #fail(error: GatewayError): void {
     if (this.#ended) return
-    this.#ended = true
+    this.#settle()
     this.#error = error
-    this.#signal.removeEventListener('abort', this.#onAbort)
     this.#reject(error)
     this.#wake?.()
   }
@@ -121,7 +197,10 @@ class Receiver implements Dispatcher.DispatchHandler {
     const bytes = this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue, this.#queued)
     this.#queue = []
     this.#queued = 0
-    if (this.#controller?.paused) this.#controller.resume()
+    if (this.#controller?.paused) {
+      this.#controller.resume()
+      if (this.#patience) this.#expect(this.#patience.idleMs)
+    }
     return bytes
   }
   #more(): Promise<void> {

@@ -5,8 +5,8 @@ import type { ChatRequest } from '../plugins/chat.ts'
 export interface BodyWishes {
   /** The model's name at the target; undefined keeps what the caller wrote. */
   readonly model: string | undefined
-  /** Ask a stream to report its usage. */
-  readonly usage: boolean
+  /** Whether a stream is asked to report its usage: always, never, or where the caller did. */
+  readonly usage: 'always' | 'never' | 'as-asked'
 }
 
 /**
@@ -15,11 +15,14 @@ export interface BodyWishes {
  */
 export function bodyForTarget(call: Call, wishes: BodyWishes): Buffer {
   const renames = wishes.model !== undefined && call.request.model !== wishes.model
-  const asks = wishes.usage && call.request.stream === true && !asksForUsage(call.request)
-  if (!renames && !asks) return call.body
-  if (!renames && call.untouched && !('stream_options' in call.request)) return withUsageSpliced(call.body)
-  const options = asks ? { stream_options: { ...call.request.stream_options, include_usage: true } } : {}
-  return Buffer.from(JSON.stringify({ ...call.request, ...options, ...(renames ? { model: wishes.model } : {}) }))
+  const asks = wishes.usage === 'always' && call.request.stream === true && !asksForUsage(call.request)
+  const drops = wishes.usage === 'never' && 'stream_options' in call.request
+  if (!renames && !asks && !drops) return call.body
+  if (!renames && !drops && call.untouched && !('stream_options' in call.request)) return withUsageSpliced(call.body)
+  const { stream_options: asked, ...rest } = call.request
+  const options = asks ? { ...asked, include_usage: true } : asked
+  const name = renames ? { model: wishes.model } : {}
+  return Buffer.from(JSON.stringify({ ...rest, ...(options && !drops ? { stream_options: options } : {}), ...name }))
 }
 
 /** The caller itself asked for the usage chunk. */

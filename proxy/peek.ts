@@ -1,6 +1,7 @@
 import type { Chunk } from '../plugins/chat.ts'
-import { reportedError } from '../plugins/reply-bytes.ts'
-import { createSseReader } from '../plugins/sse.ts'
+import { errorInChunk } from '../plugins/reported-error.ts'
+import { createSseReader, type SseEvent } from '../plugins/sse.ts'
+import { isHeartbeat } from '../plugins/stream-state.ts'
 
 /**
  * Reads a stream up to its first word, while another runner could still take over without the caller noticing: an error object
@@ -10,11 +11,13 @@ export async function peekEvents(body: AsyncIterable<Buffer>, options: PeekOptio
   const source = body[Symbol.asyncIterator]()
   const reader = createSseReader(options.maxEventBytes)
   const seen: Buffer[] = []
+  let seenBytes = 0
+  let heldUntil: number | undefined
   let pending: Promise<IteratorResult<Buffer>> | undefined
   try {
     for (;;) {
       pending ??= source.next()
-      const next = seen.length === 0 ? await pending : await soon(pending, options.holdMs)
+      const next = heldUntil === undefined ? await pending : await soon(pending, heldUntil - performance.now())
       if (next === 'late') {
         // Its failure is met when the stream is read on, or never, when the caller is gone by then.
         pending.catch(() => undefined)
@@ -23,9 +26,12 @@ export async function peekEvents(body: AsyncIterable<Buffer>, options: PeekOptio
       pending = undefined
       if (next.done) return replay(seen, undefined, source)
       seen.push(next.value)
+      seenBytes += next.value.length
+      heldUntil ??= performance.now() + options.holdMs
       const { events, commented } = reader.push(next.value)
       // A heartbeat must reach the caller now; what comes after it can only fail in band.
-      if (commented || events.some((event) => speaks(event.data))) break
+      if (events.some(speaks) || commented) break
+      if (seenBytes > maxHeldBytes || performance.now() > heldUntil) break
     }
   } catch (error) {
     await source.return?.()
@@ -33,6 +39,9 @@ export async function peekEvents(body: AsyncIterable<Buffer>, options: PeekOptio
   }
   return replay(seen, pending, source)
 }
+
+// A preamble is a role chunk or two; more than this is an answer, whatever it says.
+const maxHeldBytes = 64 * 1024
 
 /** How long, and how much. */
 export interface PeekOptions {
@@ -42,16 +51,18 @@ export interface PeekOptions {
 }
 
 /** True for an event with content; false for a preamble such as the role chunk. Throws what an error event reports. */
-function speaks(data: string): boolean {
-  if (data === '[DONE]') return true
+function speaks({ data, event }: SseEvent): boolean {
+  if (data === '[DONE]' || isHeartbeat({ data, event })) return true
   let chunk: Chunk
   try {
     chunk = JSON.parse(data) as Chunk
   } catch {
     return true
   }
-  if (chunk?.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
-  return !chunk?.choices?.every((choice) => !choice.finish_reason && isPreamble(choice))
+  if (chunk === null || typeof chunk !== 'object') return true
+  const error = errorInChunk(chunk)
+  if (error) throw error
+  return !chunk.choices?.every((choice) => !choice.finish_reason && isPreamble(choice))
 }
 
 function isPreamble(choice: NonNullable<Chunk['choices']>[number]): boolean {
@@ -60,6 +71,7 @@ function isPreamble(choice: NonNullable<Chunk['choices']>[number]): boolean {
 }
 
 async function soon<T>(promise: Promise<T>, ms: number): Promise<T | 'late'> {
+  if (ms <= 0) return 'late'
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, ms, 'late')

@@ -39,6 +39,8 @@ export interface RunnerClientParts {
   readonly names: HeaderNames
 }
 
+const listTimeoutMs = 5000
+
 /** Makes the client. Connections are opened on first need. */
 export function createRunnerClient(parts: RunnerClientParts): RunnerClient {
   const lines = new Map(parts.runners.map((settings) => [settings.name, openLine(settings)]))
@@ -71,7 +73,9 @@ export function createRunnerClient(parts: RunnerClientParts): RunnerClient {
       throw last ?? gatewayError('runner_unreachable', 'no runner is configured for this call', { retryAfterMs: 1000 })
     },
     ask: (question) => askOnce(lineNamed(lines, question.runner), question),
-    async getAll(path, signal) {
+    async getAll(path, caller) {
+      // One runner that hangs must not keep the others' answers back.
+      const signal = AbortSignal.any([caller, AbortSignal.timeout(listTimeoutMs)])
       const asked = [...lines.values()].map(async (line) => {
         const exchange = await send(line.pool, {
           method: 'GET',

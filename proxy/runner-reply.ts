@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Chunk } from '../plugins/chat.ts'
 import { gatewayError } from '../plugins/errors.ts'
 import { type HeaderNames, hopHeaders, internalHeaders, nominatedHeaders } from '../plugins/headers.ts'
 import { type BodyKind, type Reply, replyFromBytes, type Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
+import { errorInChunk } from '../plugins/reported-error.ts'
 import { decoded } from './decode.ts'
 import type { Exchange } from './exchange.ts'
 import { peekEvents } from './peek.ts'
@@ -34,6 +36,7 @@ export async function replyFromExchange(exchange: Exchange, context: ReplyContex
   }
   // A whole answer is read before its head goes out, so that a torn one can still be said with its true status.
   const whole = withoutEndMark(await wholeBody(body, context.maxBodyBytes))
+  throwReported(whole)
   return replyFromBytes(init, kind, [whole])
 }
 
@@ -51,6 +54,22 @@ function initOf({ status, headers }: Exchange, context: ReplyContext) {
   } as const
 }
 
+// Inside a string its quotes would be escaped, so this is always a member or a value of its own.
+const errorWord = Buffer.from('"error"')
+
+/** Some servers say 200 and then, in place of an answer, what went wrong. */
+function throwReported(whole: Buffer): void {
+  if (!whole.includes(errorWord)) return
+  let said: Chunk
+  try {
+    said = JSON.parse(whole.toString('utf8')) as Chunk
+  } catch {
+    return
+  }
+  const error = said && !said.choices?.length ? errorInChunk(said) : undefined
+  if (error) throw error
+}
+
 const openers = new Set([0x7b, 0x5b])
 const fieldStarts = new Set([...'deir:'].map((char) => char.charCodeAt(0)))
 
@@ -59,6 +78,8 @@ async function kindOfBody(exchange: Exchange): Promise<BodyKind> {
   if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
     return kindOfType(headers['content-type'])
   const first = await exchange.firstByte()
+  // A byte order mark says nothing.
+  if (first === 0xef) return kindOfType(headers['content-type'])
   if (openers.has(first)) return 'json'
   if (fieldStarts.has(first) || (first === -1 && kindOfType(headers['content-type']) === 'events')) return 'events'
   throw notJson()

@@ -80,7 +80,8 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
   const error = left ? gatewayError('client_closed', 'the caller went away') : failure
   record.error = error
   if (error) caller.over()
-  const status = left ? 499 : caller.response.statusCode
+  // A stream that failed after its head had left still counts as the failure it is.
+  const status = left ? 499 : (failure?.status ?? caller.response.statusCode)
   rooms.metrics.ended(measured(visit, status))
   for (const layer of record.layers) {
     rooms.metrics.layer(layer.name, 'request', layer.decideMs / 1000)

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { downloadFile } from './download.ts'
 
 const bytes = Buffer.from('0123456789'.repeat(50_000))
@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-async function serve(answer: (request: IncomingMessage, response: ServerResponse, nth: number) => void) {
+async function serve(answer: (request: IncomingMessage, response: ServerResponse, nth: number) => unknown) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => answer(request, response, requests.push(request)))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -34,8 +34,11 @@ it('a transfer that broke goes on where it broke', async () => {
     const headers = { etag: '"v1"', 'content-length': bytes.length - from }
     const range = { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` }
     response.writeHead(from > 0 ? 206 : 200, from > 0 ? { ...headers, ...range } : headers)
-    if (nth === 1) response.write(bytes.subarray(0, 200_000), () => response.socket?.destroy())
-    else response.end(bytes.subarray(from))
+    if (nth > 1) return response.end(bytes.subarray(from))
+    response.write(bytes.subarray(0, 200_000))
+    return vi
+      .waitFor(async () => expect((await stat(`${target}.part`)).size).toBeGreaterThan(0))
+      .finally(() => response.socket?.destroy())
   })
   await fetching(server.url)
   expect((await readFile(target)).equals(bytes)).toBe(true)

@@ -6,11 +6,10 @@ import type { Annotation, Cleaning } from './cleaning.ts'
 /**
  * Cleans an answer chunk by chunk, streamed or whole. Choices are independent; what is held back of one leaves before the chunk that
  * finishes it; chunks that nothing changes keep their bytes. Annotations stand under `foldgate` in the chunk that finishes their choice.
- * Throws `output_invalid` before anything that is blocked has left.
+ * `notes` are those there are already. Throws `output_invalid` before anything that is blocked has left.
  */
-export function createCleaner(cleaning: Cleaning): Transform {
+export function createCleaner(cleaning: Cleaning, notes: Annotation[] = []): Transform {
   const choices = new Map<number, ChoiceCleaner>()
-  const notes: Annotation[] = []
   let head: Chunk = {}
   const cleanerOf = (index: number): ChoiceCleaner => {
     let cleaner = choices.get(index)

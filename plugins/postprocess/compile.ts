@@ -28,17 +28,22 @@ export const severitiesOf: Readonly<Record<Threshold, readonly Severity[]>> = {
   block_all: ['low', 'medium', 'high'],
 }
 
-/**
- * Makes rules ready. `declared` are the names that paths find in facts. Everything that is wrong is added to `faults`, with its path in the
- * layer's section, `at` being where these rules stand.
- */
-export function compileRules(rules: Rules, declared: ReadonlySet<string>, faults: Fault[], at = ''): CompiledRules {
+/** What rules are made ready in. */
+export interface Surroundings {
+  /** Names that paths find in facts. */
+  readonly declared: ReadonlySet<string>
+  /** Gets everything that is wrong, with its path in these rules. */
+  readonly faults: Fault[]
+}
+
+/** Makes rules ready. What is wrong is left out, and told. */
+export function compileRules(rules: Rules, { declared, faults }: Surroundings): CompiledRules {
   const attempt = <T>(path: string, make: () => T): T | undefined => {
     try {
       return make()
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      faults.push({ path: at ? `${at}.${path}` : path, message: error.message })
+      faults.push({ path: error.detail.field?.startsWith(path) ? error.detail.field : path, message: error.message })
       return undefined
     }
   }

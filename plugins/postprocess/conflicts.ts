@@ -1,22 +1,17 @@
 import type { Fault } from '../errors.ts'
 import { type CompiledRules, comparable } from './compile.ts'
 
-/**
- * What of these rules no answer can satisfy, or nothing can decide: each fault names the two members that clash. `at` is where the rules
- * stand in the layer's section.
- */
-export function conflictsIn(compiled: CompiledRules, at = ''): Fault[] {
+/** What of these rules no answer can satisfy, or nothing can decide. Each fault names the two members that clash. */
+export function conflictsIn(compiled: CompiledRules): Fault[] {
   const faults: Fault[] = []
-  const fault = (path: string, message: string): void => {
-    faults.push({ path: at ? `${at}.${path}` : path, message })
-  }
-  phraseConflicts(compiled, fault)
-  suffixConflicts(compiled, fault)
-  judgeConflicts(compiled, fault)
+  const say: Say = (path, message) => faults.push({ path, message })
+  phraseConflicts(compiled, say)
+  suffixConflicts(compiled, say)
+  judgeConflicts(compiled, say)
   return faults
 }
 
-type Say = (path: string, message: string) => void
+type Say = (path: string, message: string) => unknown
 
 function phraseConflicts({ rules, suffix }: CompiledRules, say: Say): void {
   if (rules.forbiddenAction === 'annotate') return

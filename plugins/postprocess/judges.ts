@@ -2,7 +2,7 @@ import { jsonFromText } from '../chat.ts'
 import { gatewayError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { severitiesOf } from './compile.ts'
-import type { ModerationRules, QualityRules, Rules, Severity } from './rules.ts'
+import type { ModerationRules, OnFailure, QualityRules, Rules, Severity } from './rules.ts'
 
 /** One answer to be judged: what was asked last, and what came back. */
 export interface Judged {
@@ -22,13 +22,14 @@ export async function blockedCategory(rules: Rules, judged: Judged, host: Host):
   const { moderation, safety, safetyTerms } = rules
   const wanted = safety.filter(({ threshold }) => threshold !== 'block_none')
   if (!moderation || wanted.length === 0) return undefined
-  const scores = await orFailure(moderation, 'moderation', host, () => scoresOf(moderation, judged, host))
+  const judge: Judge = { who: 'moderation', onFailure: moderation.onFailure, host }
+  const scores = await orFailure(judge, () => scoresOf(moderation, judged, host))
   if (!scores) return undefined
   for (const { category, threshold } of wanted) {
     const score = scores.get(moderation.categories[category] ?? category)
     if (score === undefined) {
       if (Object.hasOwn(safetyTerms, category)) continue
-      await orFailure(moderation, 'moderation', host, () => Promise.reject(unusable('moderation')))
+      await orFailure(judge, () => Promise.reject(unusable('moderation')))
     } else if (
       isOver(score, moderation.levels, severitiesOf[threshold]) ||
       (threshold === 'block_all' && score >= leastSign)
@@ -43,13 +44,14 @@ function isOver(score: number, levels: ModerationRules['levels'], severities: re
   return severities.some((severity) => score >= levels[severity])
 }
 
+interface Judge {
+  readonly who: 'moderation' | 'quality_score'
+  readonly onFailure: OnFailure
+  readonly host: Host
+}
+
 /** What `ask` gives; undefined when it fails and the rules let that pass. */
-async function orFailure<T>(
-  { onFailure }: Pick<ModerationRules, 'onFailure'>,
-  who: string,
-  host: Host,
-  ask: () => Promise<T>,
-): Promise<T | undefined> {
+async function orFailure<T>({ who, onFailure, host }: Judge, ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask()
   } catch (cause) {
@@ -65,7 +67,8 @@ async function orFailure<T>(
 const unusable = (who: string) => gatewayError('runner_protocol', `${who} answered with something that is no judgement`)
 
 async function scoresOf(rules: ModerationRules, judged: Judged, host: Host): Promise<Map<string, number>> {
-  if (rules.kind === 'endpoint') return scoresFromModeration(await post(rules, { input: judged.answer }, judged, host))
+  if (rules.kind === 'endpoint')
+    return scoresFromModeration(await post(rules, { input: judged.answer }, { judged, host }))
   const said = await host.runners.ask({
     runner: rules.runner,
     body: {
@@ -111,10 +114,10 @@ export function scoresFromGuard(said: string, names: readonly string[]): Map<str
 
 /** The score of an answer, 0 to 1; undefined when nobody could give one and the rules let that pass. Throws `runner_error`. */
 export function qualityOf(rules: QualityRules, judged: Judged, host: Host): Promise<number | undefined> {
-  return orFailure(rules, 'quality_score', host, async () => {
+  return orFailure({ who: 'quality_score', onFailure: rules.onFailure, host }, async () => {
     const { question, answer } = judged
     if (rules.scorer === 'endpoint') {
-      const said = (await post(rules, { question, text: answer }, judged, host)) as { score?: unknown } | null
+      const said = (await post(rules, { question, text: answer }, { judged, host })) as { score?: unknown } | null
       return usableScore(Number(said?.score))
     }
     const messages = [
@@ -135,13 +138,13 @@ function usableScore(score: number): number {
 
 type Endpoint = Pick<QualityRules, 'url' | 'model' | 'headers' | 'timeoutMs'>
 
-async function post(rules: Endpoint, body: Record<string, unknown>, { signal }: Judged, host: Host): Promise<unknown> {
+async function post(rules: Endpoint, body: object, { judged, host }: { judged: Judged; host: Host }): Promise<unknown> {
   const answer = await host.http.send(rules.url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...rules.headers },
     body: JSON.stringify(rules.model ? { model: rules.model, ...body } : body),
     timeoutMs: rules.timeoutMs,
-    signal,
+    signal: judged.signal,
   })
   if (answer.status !== 200) throw gatewayError('runner_error', `${new URL(rules.url).host} answered ${answer.status}`)
   return jsonFromText(answer.body.toString('utf8'))

@@ -28,7 +28,7 @@ export function createPhraseWatch(list: readonly SoughtPhrase[], semantics: Phra
             report(at + 1 - phrase.length, at + 1, sought)
           }
         }
-        return end - tree.depth(state)
+        return end - tree.pending(state)
       },
     }
   }

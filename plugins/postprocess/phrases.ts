@@ -7,8 +7,8 @@ export interface PhraseTree {
   readonly longest: number
   /** The state after one more unit. State 0 is the start: no phrase is under way. */
   next(state: number, unit: number): number
-  /** How many units at the end of the text so far begin some phrase: what may not leave yet. */
-  depth(state: number): number
+  /** How many units at the end of the text so far begin a phrase that has not ended: what may not leave yet. */
+  pending(state: number): number
   /** The numbers of the phrases that end here, in the order they were given; empty for nearly every state. */
   ending(state: number): readonly number[]
 }
@@ -18,6 +18,8 @@ export type PhraseSemantics = 'literal/1' | 'literal-ascii-ci/1'
 
 interface Node {
   readonly depth: number
+  /** The depth of the longest suffix that can still go on. */
+  pending: number
   /** The first edge, as most nodes have one only; -1 for none. */
   unit: number
   to: number
@@ -42,7 +44,7 @@ export function foldAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
-const leaf = (depth: number): Node => ({ depth, unit: -1, to: 0, more: undefined, fail: 0, own: [] })
+const leaf = (depth: number): Node => ({ depth, pending: depth, unit: -1, to: 0, more: undefined, fail: 0, own: [] })
 
 /** Where an edge leads; 0, the start, when there is none. */
 function follow(node: Node, unit: number): number {
@@ -88,6 +90,7 @@ function link(nodes: readonly Node[]): void {
       node.fail = follow(at, unit)
       const { own } = nodes[node.fail] as Node
       if (own.length > 0) node.own = [...node.own, ...own]
+      if (node.unit === -1) node.pending = nodes[node.fail]?.pending ?? 0
     }
   }
 }
@@ -114,7 +117,7 @@ function walker(nodes: readonly Node[], fold: boolean): PhraseTree {
       }
       return unit < 128 ? (ascii[unit] as number) : follow(start, unit)
     },
-    depth: (state) => nodes[state]?.depth ?? 0,
+    pending: (state) => nodes[state]?.pending ?? 0,
     ending: (state) => own[state] as readonly number[],
   }
 }

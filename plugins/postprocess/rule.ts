@@ -12,12 +12,15 @@ import type { Rules } from './rules.ts'
 import type { WatchMaker } from './scanner.ts'
 import type { TagRules } from './tags.ts'
 
-/** The rules for one call: those for all, with what differs for its route, with what differs for its tenant. */
-export function rulesFor(config: Config, { route, facts }: Pick<Call, 'route' | 'facts'>): Rules {
+/** The rules for one route and tenant: those for all, with what differs for the route, with what differs for the tenant. */
+export function rulesFor(config: Config, route: string, tenant: string | undefined): Rules {
   const { routes, tenants, ...rules } = config
-  const tenant = facts.principal?.tenant
-  const own = tenant !== undefined && Object.hasOwn(tenants, tenant) ? tenants[tenant] : undefined
-  return { ...rules, ...routes[route], ...own }
+  return { ...rules, ...own(routes, route), ...own(tenants, tenant) }
+}
+
+/** What a record holds under a name of its own. */
+export function own<T>(record: Readonly<Record<string, T>>, name: string | undefined): T | undefined {
+  return name !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
 }
 
 /** That an answer must be JSON, and of what kind. */
@@ -82,7 +85,7 @@ export function needsWhole(rules: Rules, json: boolean): boolean {
  * `call.request` throws.
  */
 export function buffers(config: Config, call: Call): boolean {
-  const rules = rulesFor(config, call)
+  const rules = rulesFor(config, call.route, call.facts.principal?.tenant)
   const type = askedFormat(rules, call)?.type
   return needsWhole(rules, rules.json.schema !== null || type === 'json_schema' || type === 'json_object')
 }
@@ -104,8 +107,8 @@ function tagsFor({ rules: { reasoning } }: CompiledRules, call: Call): TagRules 
 
 function callersText(call: Call): string {
   const { messages, prompt } = call.request
-  const own = (role: string): boolean => role === 'user' || (call.untouched && role !== 'assistant')
-  const texts = (messages ?? []).filter(({ role }) => own(role)).map(textOfMessage)
+  const wrote = (role: string): boolean => role === 'user' || (call.untouched && role !== 'assistant')
+  const texts = (messages ?? []).filter(({ role }) => wrote(role)).map(textOfMessage)
   return [...texts, typeof prompt === 'string' ? prompt : ''].join('\n').toLowerCase()
 }
 

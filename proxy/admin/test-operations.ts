@@ -1,6 +1,6 @@
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
-import type { Health, LayerView, Operations } from './operations.ts'
+import type { Health, LayerStory, LayerView, Operations } from './operations.ts'
 import type { CallStory } from './stories.ts'
 
 /** A call as `explain` tells it. */
@@ -38,25 +38,32 @@ export interface FakeGateway {
 
 /** A gateway that does nothing but note what it is told. */
 export function createFakeGateway(): FakeGateway {
-  const reload: ReloadOutcome = {
-    ok: true,
-    changed: true,
-    at: Date.now(),
-    by: 'start',
-    faults: [],
-    warnings: [],
-    digest: 'd'.repeat(64),
-  }
   const ended = Promise.withResolvers<boolean>()
-  let level: LogLevel = 'info'
-  const fake = {
-    told: [] as string[],
-    health: [{ name: 'ping', ok: true }] as Health,
-    reload,
-    problems: [] as string[],
+  const fake: Fake = {
+    told: [],
+    health: [{ name: 'ping', ok: true }],
+    reload: { ok: true, changed: true, at: Date.now(), by: 'start', faults: [], warnings: [], digest: 'd'.repeat(64) },
+    problems: [],
+    ended: ended.promise,
     end: (drained = true) => ended.resolve(drained),
   }
-  const operations: Operations = {
+  const operations: Operations = { ...looks(fake), ...changes(fake) }
+  return Object.assign(fake, { operations })
+}
+
+type Fake = Omit<FakeGateway, 'operations'> & { readonly ended: Promise<boolean> }
+type Change = 'reload' | 'drain' | 'drained' | 'logLevel' | 'setLogLevel'
+
+const shown = {
+  listen: { port: 8080 },
+  runners: [],
+  layers: {},
+  store: { kind: 'embedded' },
+  telemetry: { otlpEndpoint: null },
+}
+
+function looks(fake: Fake): Omit<Operations, Change> {
+  return {
     health: (probe) => (probe === 'live' ? [{ name: 'ping', ok: true }] : fake.health),
     metrics: async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'foldgate_build_info 1\n' }),
     status: () => ({
@@ -65,49 +72,38 @@ export function createFakeGateway(): FakeGateway {
       problems: fake.problems,
       startedAt: Date.now() - 3_600_000,
       inFlight: 2,
-      config: reload.digest,
+      config: fake.reload.digest,
       lastReload: fake.reload,
       store: { kind: 'embedded', up: true },
       runners: [{ name: 'gpu-a', kind: 'openai', url: 'http://127.0.0.1:1', available: true, outstandingTokens: 5 }],
       layers,
     }),
     layers: () => layers,
-    config: () => ({
-      config: {
-        listen: { port: 8080 },
-        runners: [],
-        layers: {},
-        store: { kind: 'embedded' },
-        telemetry: { otlpEndpoint: null },
-      },
-      digest: reload.digest,
-      lastReload: fake.reload,
-    }),
+    config: () => ({ config: shown, digest: fake.reload.digest, lastReload: fake.reload }),
+    explain: (id) => (id === story.requestId || id === story.id ? story : undefined),
+    explainLayer: (name) => layerStory(name),
+  }
+}
+
+function layerStory(name: string): LayerStory | undefined {
+  const layer = layers.find((each) => each.name === name)
+  const declared = { reads: [], writes: ['principal'], answers: false, rewrites: false }
+  return layer && { ...layer, ...declared, config: { anonymous: true }, foldable: 'yes' }
+}
+
+function changes(fake: Fake): Pick<Operations, Change> {
+  let level: LogLevel = 'info'
+  return {
     async reload(by) {
       fake.told.push(`reload ${by.name}`)
       return fake.reload
     },
-    explain: (id) => (id === story.requestId || id === story.id ? story : undefined),
-    explainLayer: (name) => {
-      const layer = layers.find((each) => each.name === name)
-      return (
-        layer && {
-          ...layer,
-          reads: [],
-          writes: ['principal'],
-          answers: false,
-          rewrites: false,
-          config: { anonymous: true },
-          foldable: 'yes',
-        }
-      )
-    },
     drain: (by, reason) => void fake.told.push(`drain ${by.name} ${by.verified} ${reason ?? '-'}`),
     async drained(signal) {
-      const gone = new Promise<boolean>((resolve) =>
-        signal.addEventListener('abort', () => resolve(false), { once: true }),
-      )
-      const drained = await Promise.race([ended.promise, gone])
+      const gone = new Promise<boolean>((resolve) => {
+        signal.addEventListener('abort', () => resolve(false), { once: true })
+      })
+      const drained = await Promise.race([fake.ended, gone])
       return { drained, inFlight: drained ? 0 : 2 }
     },
     logLevel: () => level,
@@ -116,5 +112,4 @@ export function createFakeGateway(): FakeGateway {
       fake.told.push(`level ${next} ${by.name}`)
     },
   }
-  return Object.assign(fake, { operations })
 }

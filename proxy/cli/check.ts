@@ -1,6 +1,7 @@
 import type { LoadedConfig } from '../../config/load.ts'
 import { type Fault, GatewayError } from '../../plugins/errors.ts'
-import { formatFromInvocation, outputOption, plainText, printData } from './output.ts'
+import { lineFromFault } from './fault-line.ts'
+import { formatFromInvocation, outputOption, printData } from './output.ts'
 import type { Io, Verb } from './verb.ts'
 
 /** `foldgate check FILE`: says everything that is wrong with a configuration. */
@@ -47,10 +48,4 @@ function sayRight(io: Io, file: string, { config }: LoadedConfig): void {
   const layers = Object.keys(config.layers)
   const runners = config.runners.map((each) => each.name).join(', ')
   io.out(`ok ${file}: layers ${layers.length > 0 ? layers.join(', ') : 'none'}; runners ${runners}`)
-}
-
-/** A fault in one line: `path (line N): message`. */
-export function lineFromFault({ path, line, message }: Fault): string {
-  const place = [path, line === undefined ? '' : `(line ${line})`].filter((part) => part !== '').join(' ')
-  return plainText(place === '' ? message : `${place}: ${message}`)
 }

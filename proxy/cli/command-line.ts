@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { closest } from '../../config/closest.ts'
 import { GatewayError, gatewayError } from '../../plugins/errors.ts'
-import { lineFromFault } from './check.ts'
+import { lineFromFault } from './fault-line.ts'
 import { helpFromVerb, helpFromVerbs } from './help.ts'
 import type { ExitCode, Io, Option, Verb } from './verb.ts'
 

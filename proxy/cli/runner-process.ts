@@ -29,7 +29,7 @@ interface Ready {
 
 /** Starts a runner and waits until it serves. Resolves with why not, in words, when it cannot. */
 export function startRunnerProcess(args: readonly string[]): Promise<RunnerProcess | string> {
-  const child = fork(runnerEntry(), args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(runnerEntry(), args, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const ended = new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM')

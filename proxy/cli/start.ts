@@ -50,7 +50,7 @@ async function startRunner(options: Options, files: FirstRun): Promise<RunnerPro
   if (typeof wanted !== 'string') return wanted
   if (options.engine || options.model) throw new GatewayError('runner_unreachable', `the runner did not start: ${wanted}`)
   say(`\n  !!  NO MODEL: ${wanted}\n  !!  The echo engine answers instead: it repeats what you say. It is not a language model.\n`)
-  const echo = await startRunnerProcess(['--engine', 'echo', '--model', 'smollm2', ...common])
+  const echo = await startRunnerProcess(['--engine', 'echo', '--model', 'smollm2-135m', ...common])
   if (typeof echo !== 'string') return echo
   throw new GatewayError('runner_unreachable', `the runner did not start: ${echo}`)
 }

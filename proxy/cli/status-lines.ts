@@ -1,5 +1,5 @@
 import type { StatusView } from '../admin/operations.ts'
-import { lineFromFault } from './check.ts'
+import { lineFromFault } from './fault-line.ts'
 import { layerHead, rowFromLayer } from './layers.ts'
 import { ageFromInstant, type Format, plainText, tableFromRows } from './output.ts'
 import type { Io } from './verb.ts'

@@ -56,7 +56,7 @@ function loadedFrom(options: TestGatewayOptions): LoadedConfig {
     ...sections,
   })
   const base = options.base ?? process.cwd()
-  return { config, view: config, digest: canonicalDigest(config), warnings: [], line: () => undefined, file: `${base}/test.yaml`, base, files: [] }
+  return { config, view: config, digest: canonicalDigest(config), warnings: [], line: () => undefined, fingerprint: canonicalDigest(config), file: `${base}/test.yaml`, base, files: [] }
 }
 
 function runnerFrom(runner: string | Readonly<Record<string, unknown>>, index: number): Record<string, unknown> {

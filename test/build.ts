@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/**
+ * `npm run build`: the sources as JavaScript in `dist/`, for the published package and for production, where nothing has to be
+ * stripped at start.
+ */
+const root = resolve(import.meta.dirname, '..')
+const dist = join(root, 'dist')
+
+rmSync(dist, { recursive: true, force: true })
+const { status } = spawnSync('tsc', ['--project', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
+if (status !== 0) process.exit(status ?? 1)
+cpSync(join(root, 'config/presets'), join(dist, 'config/presets'), { recursive: true })
+cpSync(join(root, 'native-runner/engines/native-lock'), join(dist, 'native-runner/engines/native-lock'), { recursive: true })
+chmodSync(join(dist, 'proxy/cli/foldgate.js'), 0o755)

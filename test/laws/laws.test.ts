@@ -1,0 +1,210 @@
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Call, createCall, type Facts } from '../../plugins/call.ts'
+import type { Completion } from '../../plugins/chunks.ts'
+import { GatewayError, gatewayError } from '../../plugins/errors.ts'
+import { layers } from '../../plugins/index.ts'
+import type { Acting, Layer, Mode } from '../../plugins/layer.ts'
+import { type Reply, replyFromCompletion } from '../../plugins/reply.ts'
+import { through } from '../../plugins/stack.ts'
+import type { Verdict } from '../../plugins/verdict.ts'
+import { createTestHost, type TestHost } from '../support/host.ts'
+import { type LawCase, lawCases } from './cases.ts'
+
+const all: readonly Layer[] = layers
+
+const hosts: TestHost[] = []
+const open: Acting[] = []
+afterEach(async () => {
+  for (const host of hosts.splice(0)) host.end()
+  await Promise.all(open.splice(0).map((acting) => acting.close?.()))
+})
+
+const board = {
+  names: ['a', 'b'],
+  state: () => ({ available: true, retryAfterMs: 0, outstandingTokens: 0 }),
+  ask: async () => '',
+}
+
+async function opened(layer: Layer, config: unknown): Promise<{ acting: Acting; host: TestHost }> {
+  const host = createTestHost({ runners: board })
+  hosts.push(host)
+  const acting = await layer.open(layer.config.parse(config), host)
+  open.push(acting)
+  return { acting, host }
+}
+
+let calls = 0
+function callOf(
+  body: Buffer | unknown,
+  headers: Readonly<Record<string, string>> = {},
+  signal = new AbortController().signal,
+): Call {
+  const principal: Facts['principal'] = {
+    id: 'u',
+    tenant: 't1',
+    tier: 'free',
+    scopes: [],
+    claims: {},
+    method: 'api-key',
+  }
+  return createCall({
+    id: `law-${++calls}`,
+    route: 'chat',
+    now: 1_800_000_000_000,
+    body: Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)),
+    headers: { 'content-type': 'application/json', ...headers },
+    facts: { client_ip: '203.0.113.7', peer: '203.0.113.7', principal },
+    signal,
+  })
+}
+
+const completion: Completion = {
+  id: 'c',
+  object: 'chat.completion',
+  model: 'small',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'all is well' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 3, total_tokens: 6 },
+}
+const answer = async (): Promise<Reply> =>
+  replyFromCompletion({ status: 200, streamed: false, source: 'runner' }, completion)
+
+interface Turned {
+  readonly verdicts: readonly Verdict[]
+  readonly text: string | undefined
+  readonly releases: number
+}
+
+/** One call through one layer, to its end, however that comes. */
+async function turn(
+  name: string,
+  acting: Acting,
+  how: { call: Call; mode?: Mode; inside?: () => Promise<Reply> },
+): Promise<Turned> {
+  const verdicts: Verdict[] = []
+  let releases = 0
+  const counting: Acting = {
+    ...acting,
+    release(call) {
+      releases++
+      acting.release?.(call)
+    },
+  }
+  let text: string | undefined
+  try {
+    const reply = await through([{ name, acting: counting, mode: how.mode ?? 'enforce' }], how.call, {
+      inside: how.inside ?? answer,
+      witness: { heard: (_, verdict) => void verdicts.push(verdict) },
+    })
+    text = ''
+    for await (const part of reply.bytes()) text += part.toString()
+  } catch (reason) {
+    expect(reason).toBeInstanceOf(GatewayError)
+  }
+  return { verdicts, text, releases }
+}
+
+const cases = all.flatMap((layer) =>
+  (lawCases[layer.name] ?? []).map((each) => [`${layer.name}: ${each.title}`, layer, each] as const),
+)
+
+it('every layer is held to the laws', () => {
+  expect(all.map(({ name }) => name).filter((name) => !lawCases[name])).toEqual([])
+})
+
+describe('law 1, strict: an unknown key and a wrong type are refused with their path', () => {
+  it.each(cases)('%s', (_, layer, { config }) => {
+    expect(layer.config.faults({ ...(config as object), surprise: 1 }).map(({ path }) => path)).toContain('surprise')
+    for (const [key, value] of Object.entries(layer.config.parse(config) as object)) {
+      if (value === null) continue
+      const faults = layer.config.faults({ ...(config as object), [key]: Symbol.for('wrong') as unknown })
+      expect(faults.map(({ path }) => path.split(/[.[]/)[0])).toContain(key)
+    }
+  })
+})
+
+describe('law 2, total: whatever the body, there is a verdict or a GatewayError', () => {
+  it.each(cases)('%s', async (_, layer, { config, headers }) => {
+    const { acting } = await opened(layer, config)
+    const bodies = fc.oneof(
+      fc.json().map((text) => Buffer.from(text)),
+      fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)),
+      fc.record({
+        model: fc.constant('small'),
+        messages: fc.array(fc.record({ role: fc.string({ minLength: 1 }), content: fc.jsonValue() }), { minLength: 1 }),
+      }),
+    )
+    await fc.assert(
+      fc.asyncProperty(bodies, async (body) => {
+        const { verdicts } = await turn(layer.name, acting, { call: callOf(body, headers) })
+        for (const verdict of verdicts) {
+          expect(['pass', 'answer', 'refuse']).toContain(verdict.kind)
+          if (verdict.kind === 'refuse') expect(verdict.error.status, verdict.error.message).not.toBe(500)
+        }
+      }),
+      { seed: 5, numRuns: 60 },
+    )
+  })
+})
+
+describe('law 7, honest facts: a layer writes only what it declares', () => {
+  it.each(cases)('%s', async (_, layer, { config, headers, bodies }) => {
+    const { acting } = await opened(layer, config)
+    for (const body of bodies) {
+      const { verdicts } = await turn(layer.name, acting, { call: callOf(body, headers) })
+      expect(verdicts.length).toBeLessThanOrEqual(1)
+      for (const verdict of verdicts) {
+        if (verdict.kind !== 'pass') continue
+        expect(layer.writes).toEqual(expect.arrayContaining(Object.keys(verdict.facts)))
+        if (verdict.request) expect(layer.rewrites).toBe(true)
+      }
+      if (!layer.answers) expect(verdicts.map(({ kind }) => kind)).not.toContain('answer')
+    }
+  })
+})
+
+describe('law 6, affects nobody: an observer changes no verdict and no reply, and does nothing outside', () => {
+  it.each(cases)('%s', async (_, layer, each: LawCase) => {
+    const alone = await story(layer, each, [])
+    const watched = await story(layer, each, ['observe', 'observe'])
+    expect(watched.enforced).toEqual(alone.enforced)
+    expect(watched.sent).toEqual(alone.sent)
+    expect(watched.observed.map((text) => JSON.parse(text ?? 'null'))).toEqual(watched.observed.map(() => completion))
+  })
+})
+
+/** The same calls on a fresh layer, each preceded by the given observers; what the enforcing side said and gave out. */
+async function story(layer: Layer, { config, headers, bodies }: LawCase, before: readonly Mode[]) {
+  const { acting, host } = await opened(layer, config)
+  const enforced: unknown[] = []
+  const observed: (string | undefined)[] = []
+  for (const body of [...bodies, ...bodies]) {
+    for (const mode of before)
+      observed.push((await turn(layer.name, acting, { call: callOf(body, headers), mode })).text)
+    const { verdicts, text } = await turn(layer.name, acting, { call: callOf(body, headers) })
+    enforced.push(
+      verdicts.map((verdict) => (verdict.kind === 'refuse' ? verdict.error.code : verdict.kind)),
+      text,
+    )
+  }
+  return { enforced, observed, sent: host.sent.length }
+}
+
+describe('law 8, once over: release runs exactly once', () => {
+  const failing = async (): Promise<Reply> => Promise.reject(gatewayError('runner_error', 'broken'))
+
+  it.each(cases)('%s', async (_, layer, { config, headers, bodies }) => {
+    const { acting } = await opened(layer, config)
+    for (const body of bodies) {
+      expect((await turn(layer.name, acting, { call: callOf(body, headers) })).releases).toBe(1)
+      expect((await turn(layer.name, acting, { call: callOf(body, headers), inside: failing })).releases).toBe(1)
+      const caller = new AbortController()
+      const leaving = async (): Promise<Reply> => {
+        caller.abort()
+        return answer()
+      }
+      const call = callOf(body, headers, caller.signal)
+      expect((await turn(layer.name, acting, { call, inside: leaving })).releases).toBe(1)
+    }
+  })
+})
