@@ -1,4 +1,4 @@
-import { warnings as cacheWarnings } from '../plugins/cache/index.ts'
+import { joinPath } from '../plugins/schema.ts'
 import type { Check } from './check.ts'
 
 const some: Check = {
@@ -9,16 +9,18 @@ const some: Check = {
   },
 }
 
-const cache: Check = {
-  reads: ['layers.cache'],
-  run({ layers }, notes) {
-    if (layers['cache'] === undefined) return
-    for (const text of cacheWarnings(layers['cache'] as Parameters<typeof cacheWarnings>[0])) {
-      const [field = '', ...words] = text.split(': ')
-      notes.warn(`layers.cache.${field}`, words.join(': '))
+const own: Check = {
+  reads: [],
+  run({ layers: sections }, notes) {
+    for (const layer of notes.layers) {
+      const section = sections[layer.name]
+      if (section === undefined) continue
+      for (const { path, message } of layer.warnings?.(section) ?? []) {
+        notes.warn(joinPath(`layers.${layer.name}`, path), message)
+      }
     }
   },
 }
 
 /** Checks over the layers' own sections. */
-export const layerChecks: readonly Check[] = [some, cache]
+export const layerChecks: readonly Check[] = [some, own]

@@ -1,4 +1,5 @@
 import type { Fault } from '../plugins/errors.ts'
+import type { Layer } from '../plugins/layer.ts'
 import { fileChecks } from './check-files.ts'
 import { layerChecks } from './check-layers.ts'
 import { networkChecks } from './check-network.ts'
@@ -15,6 +16,8 @@ export interface Check {
 
 /** Where a check says what it found. */
 export interface Notes {
+  /** Every layer there is. */
+  readonly layers: readonly Layer[]
   /** The directory that files are relative to. */
   readonly base: string
   /** The configuration cannot be used. */
@@ -32,11 +35,15 @@ export interface Checked {
 const checks: readonly Check[] = [...networkChecks, ...signingChecks, ...runnerChecks, ...layerChecks, ...fileChecks]
 
 /** Runs every check whose sections are sound. `unsound` are the sections that have faults already. */
-export function checkConfig(config: GatewayConfig, base: string, unsound: ReadonlySet<string> = new Set()): Checked {
+export function checkConfig(
+  config: GatewayConfig,
+  around: Pick<Notes, 'base' | 'layers'>,
+  unsound: ReadonlySet<string> = new Set(),
+): Checked {
   const faults: Fault[] = []
   const warnings: Fault[] = []
   const notes: Notes = {
-    base,
+    ...around,
     fault: (path, message) => void faults.push({ path, message }),
     warn: (path, message) => void warnings.push({ path, message }),
   }

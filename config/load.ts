@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { canonicalDigest } from '../plugins/canonical.ts'
 import { type Fault, GatewayError, gatewayError } from '../plugins/errors.ts'
-import type { Schema } from '../plugins/schema.ts'
 import { checkConfig } from './check.ts'
 import { missingFiles } from './check-files.ts'
 import { type ConfigDocument, documentFromText } from './document.ts'
@@ -9,7 +8,7 @@ import { type Overridden, overrideFromEnvironment } from './environment.ts'
 import { fingerprintFiles } from './fingerprint.ts'
 import { namedFiles } from './named-files.ts'
 import { redactConfig } from './redact.ts'
-import type { GatewayConfig } from './schema.ts'
+import type { ConfigSchema, GatewayConfig } from './schema.ts'
 import { readNamedFile, resolveFrom } from './secret-file.ts'
 import { substituteFiles } from './substitute.ts'
 import { wordFault } from './wording.ts'
@@ -37,7 +36,7 @@ export interface LoadedConfig {
 
 /** What a configuration is read with. */
 export interface LoadOptions {
-  readonly schema: Schema<GatewayConfig>
+  readonly schema: ConfigSchema
   /** Where overriding variables are looked for; default: this process's environment. */
   readonly env?: NodeJS.ProcessEnv
 }
@@ -107,7 +106,10 @@ function draftFromDocument(document: ConfigDocument, base: string, { schema, env
   const shape = schema.faults(value).map((fault) => wordFault(fault, schema.json, value))
   const unsound = sectionsOf([...outside, ...unread, ...shape])
   const sound = withoutSections(value as Record<string, unknown>, unsound)
-  const checked = schema.faults(sound).length > 0 ? nothing : checkConfig(schema.parse(sound), base, unsound)
+  const checked =
+    schema.faults(sound).length > 0
+      ? nothing
+      : checkConfig(schema.parse(sound), { base, layers: schema.layers }, unsound)
   const place = (fault: Fault) => placed(fault, document, names)
   const files = missingFiles(value, base)
   const faults = distinct([...outside, ...unread, ...shape, ...files, ...checked.faults])

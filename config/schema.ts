@@ -23,9 +23,14 @@ export interface GatewayConfig<Store = StoreConfig> {
   readonly telemetry: sections.TelemetryConfig
 }
 
+/** The schema of the whole configuration, and the layers that it was made for. */
+export interface ConfigSchema extends Schema<GatewayConfig> {
+  readonly layers: readonly Layer[]
+}
+
 /** The schema of the whole configuration for a list of layers. */
-export function createConfigSchema(layers: readonly Layer[]): Schema<GatewayConfig> {
-  return createSchema<GatewayConfig>(rootSchema(layers))
+export function createConfigSchema(layers: readonly Layer[]): ConfigSchema {
+  return { ...createSchema<GatewayConfig>(rootSchema(layers)), layers }
 }
 
 /** The schema as it is published for editors and other tools: JSON Schema draft-07, `runners` required. */

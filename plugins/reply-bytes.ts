@@ -6,7 +6,8 @@ import {
   completionFromChunks,
   isUsageOnly,
 } from './chunks.ts'
-import { gatewayError } from './errors.ts'
+import { GatewayError, gatewayError } from './errors.ts'
+import { markOrigin, originOf } from './origin.ts'
 import { errorInChunk } from './reported-error.ts'
 import { createSseReader, doneText, heartbeatText, type SseEvent, textFromEvent } from './sse.ts'
 import {
@@ -31,8 +32,7 @@ export type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>
 /** The longest JSON answer that is taken apart, in bytes, unless told otherwise: 64 MiB. */
 const defaultMaxBodyBytes = 64 * 1024 * 1024
 
-// The event a chunk was read from, so that a chunk nobody changed leaves as it came, byte for byte.
-const eventOf = new WeakMap<Chunk, SseEvent>()
+// The document an only chunk was made from, so that one nobody changed leaves as it came, byte for byte.
 const bodyOf = new WeakMap<Chunk, Buffer>()
 
 /**
@@ -51,8 +51,13 @@ export async function* batchesFromBytes(bytes: Bytes, maxBytes?: number): AsyncG
   }
   const rest = batchOf(reader.end().events, false, state)
   if (rest.chunks.length > 0) yield rest
-  if (state.failure) throw state.failure
+  // An event that was cut off is no chunk, but what counts is that it was cut off.
+  if (state.failure && !isProtocolFault(state.failure)) throw state.failure
   if (!isWhole(state)) throw endedEarly()
+}
+
+function isProtocolFault(reason: unknown): boolean {
+  return reason instanceof GatewayError && reason.code === 'runner_protocol'
 }
 
 interface Reading extends StreamState {
@@ -80,7 +85,7 @@ function chunkFromEvent(event: SseEvent, state: StreamState): Chunk {
   const error = errorInChunk(chunk)
   if (error) throw error
   noteChunk(state, chunk)
-  eventOf.set(chunk, event)
+  markOrigin(chunk, event)
   return chunk
 }
 
@@ -105,7 +110,7 @@ export async function* bytesFromBatches(batches: AsyncIterable<Batch>, shape: Sh
     for (const chunk of chunks) {
       // Who did not ask for the usage chunk may trip over its empty choices.
       if (shape.includeUsage || !isUsageOnly(chunk))
-        text += textFromEvent(eventOf.get(chunk) ?? { data: JSON.stringify(chunk) })
+        text += textFromEvent(originOf(chunk) ?? { data: JSON.stringify(chunk) })
     }
     if (text) yield Buffer.from(text)
   }

@@ -69,7 +69,10 @@ export function openLine(settings: RunnerSettings): Line {
 
 // A class because it is one of undici's: a connection that says, before a request goes out on it, whether it has served others.
 class Connection extends Client {
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler & Partial<ReuseWatch>): boolean {
+  override dispatch(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler & Partial<ReuseWatch>,
+  ): boolean {
     if (handler.reused !== undefined) handler.reused = this.stats.connected
     return super.dispatch(options, handler)
   }

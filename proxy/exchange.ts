@@ -40,6 +40,8 @@ export interface Exchange {
 
 // Bytes that may wait in memory for a slow reader before the runner's socket is paused.
 const highWater = 256 * 1024
+// Bytes that are taken apart without letting others have a turn.
+const oneTurn = 32 * 1024
 
 /** Sends one request and resolves when the head of the answer is there. Throws `runner_*` or `client_closed`. */
 export function send(dispatcher: Dispatcher, outgoing: Outgoing): Promise<Exchange> {
@@ -193,15 +195,18 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
       await this.#more()
     }
   }
+  /** What waits, joined: many small reads cost one turn, but no turn gets more than others can wait for. */
   #take(): Buffer {
-    const bytes = this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue, this.#queued)
-    this.#queue = []
-    this.#queued = 0
-    if (this.#controller?.paused) {
+    let count = 1
+    let length = this.#queue[0]?.length ?? 0
+    while (count < this.#queue.length && length < oneTurn) length += this.#queue[count++]?.length ?? 0
+    const parts = this.#queue.splice(0, count)
+    this.#queued -= length
+    if (this.#controller?.paused && this.#queued <= highWater) {
       this.#controller.resume()
       if (this.#patience) this.#expect(this.#patience.idleMs)
     }
-    return bytes
+    return count === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length)
   }
   #more(): Promise<void> {
     return new Promise((resolve) => {

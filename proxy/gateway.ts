@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { createLiveConfig, type LiveConfig } from '../config/live.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { GatewayConfig } from '../config/schema.ts'
+import { readNamedFile, readSecretFile, resolveFrom } from '../config/secret-file.ts'
 import type { StoreConfig } from '../config/store.ts'
-import { gatewayError } from '../plugins/errors.ts'
 import type { Clock } from '../plugins/host.ts'
 import { layers } from '../plugins/index.ts'
 import { createTokenEstimator } from '../plugins/token-estimator.ts'
@@ -141,9 +139,10 @@ type Equipment = Awaited<ReturnType<typeof equip>>
 async function openConfigured({ loaded, load }: GatewayOptions, equipment: Equipment) {
   const { metrics, log } = equipment
   let base = loaded.base
-  const file = (path: string): Buffer => fileOf(base, path)
+  const file = (path: string): Buffer => readNamedFile(resolveFrom(base, path))
+  const secretFile = (path: string): Buffer => readSecretFile(resolveFrom(base, path))
   const tokens = createTokenEstimator({ exact: (call, signal) => setup.runners.tokenize(call, signal) })
-  const lasting = { ...equipment, tokens, count: metrics.count, file }
+  const lasting = { ...equipment, tokens, count: metrics.count, file, secretFile }
   let setup = await openSetup(loaded.config as Config, lasting)
   metrics.runnersAvailable(() => setup.board.names.map((name) => [name, setup.board.state(name).available] as const))
   metrics.reload(true)
@@ -181,14 +180,6 @@ function noteFeedback({ stories, log }: Equipment, id: string, score: number): b
   stories.remember({ ...story, feedback: score })
   log.info({ id: story.id, score }, 'feedback')
   return true
-}
-
-function fileOf(base: string, path: string): Buffer {
-  try {
-    return readFileSync(resolve(base, path))
-  } catch (cause) {
-    throw gatewayError('config_invalid', `the file ${path} cannot be read`, { cause })
-  }
 }
 
 function once<Argument>(action: (argument: Argument) => Promise<void>): (argument: Argument) => Promise<void> {

@@ -1,14 +1,6 @@
-import { type LoadedConfig, loadConfig } from '../config/load.ts'
-import { createConfigSchema } from '../config/schema.ts'
+import { loadGatewayConfig } from '../config/installed.ts'
 import { watchFiles } from '../config/watch.ts'
-import { layers } from '../plugins/index.ts'
 import { type Gateway, startGateway } from './gateway.ts'
-
-/** Reads a configuration file for the product's own layers. Throws `config_invalid` with every fault. */
-export function loadGatewayConfig(file: string, env?: NodeJS.ProcessEnv): LoadedConfig {
-  const schema = createConfigSchema(layers)
-  return loadConfig(file, { schema, ...(env ? { env } : {}) })
-}
 
 /**
  * Runs a gateway until the process is told to leave: reloads on SIGHUP and when its files change, drains on SIGTERM and SIGINT, and exits
@@ -20,6 +12,7 @@ export async function serveForever(file: string): Promise<Gateway> {
   const watch = watchFiles({
     files: () => [live.current.file, ...live.current.files],
     changed: () => live.reload('file'),
+    since: live.current.fingerprint,
   })
   process.on('SIGHUP', () => void live.reload('SIGHUP'))
   let leaving = false

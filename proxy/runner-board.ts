@@ -31,11 +31,17 @@ interface Entry {
   outstanding: number
 }
 
+/** What the board is made with. */
+export interface BoardParts {
+  readonly clock: Clock
+  readonly policies: ReadonlyMap<string, EjectionPolicy>
+  readonly onEject?: (name: string) => void
+}
+
+const never: EjectionPolicy = { after: Number.POSITIVE_INFINITY, forMs: 0 }
+
 /** Makes the board for a list of runners. `onEject` hears of each ejection. */
-export function createBoard(
-  names: readonly string[],
-  { clock, policy, onEject }: { clock: Clock; policy: EjectionPolicy; onEject?: (name: string) => void },
-): Board {
+export function createBoard(names: readonly string[], { clock, policies, onEject }: BoardParts): Board {
   const entries = new Map<string, Entry>(
     names.map((name) => [name, { failures: 0, ejectedUntil: 0, probing: false, outstanding: 0 }]),
   )
@@ -63,8 +69,9 @@ export function createBoard(
       if (outcome === 'healthy') Object.assign(one, { failures: 0, ejectedUntil: 0 })
       if (outcome !== 'failed') return
       one.failures++
-      if (!wasProbe && one.failures < policy.after) return
-      one.ejectedUntil = clock.now() + policy.forMs
+      const { after, forMs } = policies.get(name) ?? never
+      if (!wasProbe && one.failures < after) return
+      one.ejectedUntil = clock.now() + forMs
       onEject?.(name)
     },
   }

@@ -43,12 +43,18 @@ export function basePath(url: string): string {
   return new URL(url).pathname.replace(/\/+$/, '').replace(/\/v1$/, '')
 }
 
+/** How files named in the configuration are read; secrets without their trailing newline. Both throw `config_invalid`. */
+export interface Files {
+  file(path: string): Buffer
+  secretFile(path: string): Buffer
+}
+
 /** The runners of a configuration with their secrets read. Throws what `file` throws. */
-export function runnerSettings(runners: readonly RunnerConfig[], file: (path: string) => Buffer): RunnerSettings[] {
+export function runnerSettings(runners: readonly RunnerConfig[], { file, secretFile }: Files): RunnerSettings[] {
   return runners.map(({ tls, apiKeyFile, ackKeyFile: _ack, ...runner }) => ({
     ...runner,
     maxBodyBytes: 64 * 1024 * 1024,
-    ...(apiKeyFile ? { apiKey: file(apiKeyFile).toString('utf8').trim() } : {}),
+    ...(apiKeyFile ? { apiKey: secretFile(apiKeyFile).toString('utf8') } : {}),
     ...(tls.caFile || tls.certFile || tls.serverName ? { tls: tlsOf(tls, file) } : {}),
   }))
 }

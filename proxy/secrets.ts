@@ -5,16 +5,14 @@ import type { SigningConfig } from '../config/sections.ts'
  * Secrets of this side, each for one purpose, derived (HKDF-SHA-256, RFC 5869) from the active signing key. Without a key they
  * hang on bytes drawn when the process starts: good for one process, not shared with its replicas.
  */
-export function createSecrets(signing: SigningConfig, file: (path: string) => Buffer): (purpose: string) => Buffer {
+export function createSecrets(
+  signing: SigningConfig,
+  secretFile: (path: string) => Buffer,
+): (purpose: string) => Buffer {
   const active = signing.keys.find(({ kid }) => kid === signing.active) ?? signing.keys[0]
   const path = active?.secretFile ?? active?.privateKeyFile
-  const root = path ? trimmed(file(path)) : ownRoot
+  const root = path ? secretFile(path) : ownRoot
   return (purpose) => Buffer.from(hkdfSync('sha256', root, 'foldgate', `gateway/${purpose}`, 32))
 }
 
 const ownRoot = randomBytes(32)
-
-/** A secret file is its bytes, less one trailing newline. */
-function trimmed(bytes: Buffer): Buffer {
-  return bytes.at(-1) === 0x0a ? bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1) : bytes
-}

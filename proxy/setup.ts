@@ -1,10 +1,12 @@
 import type { GatewayConfig } from '../config/schema.ts'
 import type { StoreConfig } from '../config/store.ts'
 import type { Route } from '../plugins/chat.ts'
+import { gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import { type HeaderNames, headerNames } from '../plugins/headers.ts'
 import type { Clock, Count, Host, Http, Log } from '../plugins/host.ts'
 import { layers } from '../plugins/index.ts'
 import type { Acting, Layer } from '../plugins/layer.ts'
+import { joinPath } from '../plugins/schema.ts'
 import type { Seated } from '../plugins/stack.ts'
 import type { Store } from '../plugins/store.ts'
 import type { TokenCounter } from '../plugins/tokens.ts'
@@ -27,6 +29,8 @@ export interface Lasting {
   count(what: Count, by?: number): void
   /** A file named in the configuration, relative to it. Throws `config_invalid`. */
   file(path: string): Buffer
+  /** A secret file, without its trailing newline. Throws `config_invalid`. */
+  secretFile(path: string): Buffer
 }
 
 /** One configuration, opened: the layers that sit, the way to the runners, and how many calls are still using it. */
@@ -51,12 +55,14 @@ const all: readonly Layer[] = layers
 /** Opens a configuration. Throws `config_invalid` for what only a layer can find wrong; nothing stays open then. */
 export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Lasting): Promise<Setup> {
   const closing = new AbortController()
-  const runners = runnerSettings(config.runners, lasting.file)
+  const runners = runnerSettings(config.runners, lasting)
   const board = createBoard(
     runners.map(({ name }) => name),
     {
       clock: lasting.clock,
-      policy: { after: config.runners[0]?.ejectAfter ?? 3, forMs: config.runners[0]?.ejectMs ?? 5000 },
+      policies: new Map(
+        config.runners.map(({ name, ejectAfter, ejectMs }) => [name, { after: ejectAfter, forMs: ejectMs }]),
+      ),
       onEject: () => lasting.count('routing.ejected'),
     },
   )
@@ -77,7 +83,7 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     conversationHeader: names.conversationId,
     models: configuredModels(config),
     trusts: proxies.trusts,
-    secret: createSecrets(config.signing, lasting.file),
+    secret: createSecrets(config.signing, lasting.secretFile),
     closed: closing.signal,
     insideDigest: createInsideDigest(all, acting),
   }
@@ -110,11 +116,23 @@ async function openLayers(config: GatewayConfig, host: Host, acting: Map<string,
   try {
     for (const layer of layers as readonly Layer[]) {
       const section = config.layers[layer.name]
-      if (section !== undefined) acting.set(layer.name, await layer.open(section, host))
+      if (section !== undefined) acting.set(layer.name, await openLayer(layer, section, host))
     }
   } catch (fault) {
     await Promise.allSettled([...acting.values()].map((each) => each.close?.()))
     throw fault
+  }
+}
+
+/** What a layer finds wrong, with the layer's place in front. */
+async function openLayer(layer: Layer, section: unknown, host: Host): Promise<Acting> {
+  try {
+    return await layer.open(section, host)
+  } catch (reason) {
+    const error = gatewayErrorFrom(reason)
+    const own = error.detail.faults ?? [{ path: error.detail.field ?? '', message: error.message }]
+    const faults = own.map((fault) => ({ ...fault, path: joinPath(`layers.${layer.name}`, fault.path) }))
+    throw gatewayError('config_invalid', `layers.${layer.name}: ${error.message}`, { faults, cause: reason })
   }
 }
 

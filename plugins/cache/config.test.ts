@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { cache, warnings } from './index.ts'
+import { cache } from './index.ts'
+import { warnings } from './warnings.ts'
 
 test('an empty section is the documented defaults', () => {
   expect(cache.config.parse({})).toEqual({

@@ -1,8 +1,9 @@
 import { defineLayer } from '../layer.ts'
-import { cacheConfig } from './config.ts'
+import { type CacheConfig, cacheConfig } from './config.ts'
 import { openCache } from './gateway.ts'
 import { cachedRoutes } from './pin.ts'
 import type { CacheKey } from './rule.ts'
+import { warnings } from './warnings.ts'
 
 declare module '../call.ts' {
   interface Facts {
@@ -14,7 +15,7 @@ declare module '../call.ts' {
 }
 
 /** Whether it was answered before. */
-export const cache = defineLayer({
+export const cache = defineLayer<'cache', CacheConfig>({
   name: 'cache',
   reads: ['principal'],
   writes: ['cacheKey', 'largest'],
@@ -23,9 +24,9 @@ export const cache = defineLayer({
   meters: true,
   routes: cachedRoutes,
   config: cacheConfig,
+  warnings,
   open: openCache,
 })
 
 export type { CacheActing } from './gateway.ts'
 export type { PurgeScope } from './purges.ts'
-export { warnings } from './warnings.ts'

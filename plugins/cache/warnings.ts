@@ -1,3 +1,4 @@
+import type { Fault } from '../errors.ts'
 import { compilePath } from '../path.ts'
 import type { CacheConfig } from './config.ts'
 
@@ -5,15 +6,15 @@ import type { CacheConfig } from './config.ts'
  * What `check` warns of: hash fields that leave the last user message out, so that different questions would share one answer. Empty
  * when all is well. Pure.
  */
-export function warnings(config: Pick<CacheConfig, 'input_hash_fields'>): string[] {
+export function warnings(config: Pick<CacheConfig, 'input_hash_fields'>): Fault[] {
   if (!config.input_hash_fields) return []
   const covered = config.input_hash_fields.some((each) =>
     coversLastMessage(typeof each === 'string' ? each : each.path),
   )
   if (covered) return []
-  return [
-    'input_hash_fields: the last user message is not covered; add messages[-1].content, or different questions get the same answer',
-  ]
+  const message =
+    'the last user message is not covered; add messages[-1].content, or different questions get the same answer'
+  return [{ path: 'input_hash_fields', message }]
 }
 
 function coversLastMessage(text: string): boolean {

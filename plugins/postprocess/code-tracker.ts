@@ -17,17 +17,19 @@ interface Fence {
   opening: boolean
 }
 
+const noRun = { mark: '', length: 0, indent: -1 }
+
 /** Makes a {@link CodeTracker} (CommonMark §4.5 fenced code blocks, §6.1 code spans, which are taken to end with their line). */
 export function createCodeTracker(): CodeTracker {
   let fence: Fence | undefined
   let span = 0
   /** Columns of white space since the line began; -1 after anything else. */
   let indent = 0
-  let run = { mark: '', length: 0, indent: -1 }
+  let run = noRun
   const endRun = (): void => {
     const { mark, length, indent: before } = run
     if (length === 0) return
-    run = { mark: '', length: 0, indent: -1 }
+    run = noRun
     const isFence = length >= 3 && before >= 0 && before <= 3
     if (fence && !fence.opening) {
       if (isFence && mark === fence.mark && length >= fence.length) fence = undefined
@@ -42,11 +44,8 @@ export function createCodeTracker(): CodeTracker {
     else if (mark === '`' && !fence) span = span === 0 ? length : span === length ? 0 : span
   }
   const seeMark = (mark: string): void => {
-    if (run.mark === mark) run.length++
-    else {
-      endRun()
-      run = { mark, length: 1, indent }
-    }
+    if (run.mark !== mark) endRun()
+    run = run.length > 0 ? { ...run, length: run.length + 1 } : { mark, length: 1, indent }
     indent = -1
   }
   const seeLineEnd = (): void => {
@@ -67,11 +66,11 @@ export function createCodeTracker(): CodeTracker {
       }
     },
     get fenced() {
-      if (run.length > 0) endRun()
+      endRun()
       return fence !== undefined
     },
     get span() {
-      if (run.length > 0) endRun()
+      endRun()
       return span
     },
     leaveSpan() {

@@ -14,6 +14,8 @@ import type { Action, ScanPlan, Sought, WatchMaker } from './scanner.ts'
 export interface CompiledRules {
   readonly rules: Rules
   readonly plan: ScanPlan
+  /** Something that is found may end an answer. */
+  readonly blocks: boolean
   readonly schema: ClientSchema | undefined
   readonly suffix: SuffixRules | undefined
   readonly echo: (EchoRules & { readonly compiled: readonly Path[] }) | undefined
@@ -61,16 +63,23 @@ export function compileRules(rules: Rules, { declared, faults }: Surroundings): 
   return {
     rules,
     plan: { watches, nfkc: rules.phrases.nfkc },
+    blocks: mayBlock(rules) || echoRules?.action === 'block',
     schema,
     suffix: typeof rules.suffix === 'string' ? { text: rules.suffix, field: null } : (rules.suffix ?? undefined),
     echo: echoRules && paths ? { ...echoRules, compiled: paths.filter((path) => path !== undefined) } : undefined,
   }
 }
 
-/** Something that is looked for, with its place in the order of the rules as its rank. */
+function mayBlock({ forbidden_phrases, forbiddenAction, pii, safety, custom_safety_rules }: Rules): boolean {
+  const forbids = forbidden_phrases.length > 0 && forbiddenAction === 'block'
+  const minds = safety.some(({ threshold }) => threshold !== 'block_none')
+  return forbids || minds || pii?.mode === 'block' || custom_safety_rules.some(({ action }) => action === 'block')
+}
+
+/** Something that is looked for, with its place in the order of the rules as its rank. Its replacement is safe inside JSON text. */
 export function soughtFor(rules: Rules, what: { rule: string; label: string; action: Action; rank: number }): Sought {
   const { rule, label, action, rank } = what
-  return { rule, action, rank, replacement: rules.redaction.replaceAll('{label}', label) }
+  return { rule, action, rank, replacement: rules.redaction.replaceAll('{label}', label.replace(/["\\\p{Cc}]/gu, '')) }
 }
 
 function soughtPii(rules: Rules, type: string, rank: number): Sought {

@@ -1,3 +1,4 @@
+import { textOfMessage } from '../chat.ts'
 import type { CompletionChoice } from '../chunks.ts'
 import { type Annotation, type Cleaning, cleanText, createLane, finderFor } from './cleaning.ts'
 import { type CompiledRules, comparable } from './compile.ts'
@@ -28,7 +29,8 @@ export interface Examined {
 export function textOfChoice({ message, text }: CompletionChoice): string | undefined {
   if (message === undefined) return text
   if (typeof message['refusal'] === 'string' && message['refusal'] !== '') return undefined
-  if (typeof message.content === 'string' && message.content !== '') return message.content
+  const said = textOfMessage(message)
+  if (said !== '') return said
   return (message.tool_calls?.length ?? 0) > 0 || message['function_call'] ? undefined : ''
 }
 

@@ -26,7 +26,9 @@ export function open(config: Config, host: Host): Acting {
       const compiled = rulesOf(call)
       const demand = jsonDemand(compiled, call)
       const cleaning = cleaningFor(compiled, call, count)
-      if (needsWhole(compiled.rules, demand !== undefined)) {
+      // An answer that is not streamed may be refused with a status of its own, and asked for again.
+      const blocks = compiled.blocks && !reply.streamed
+      if (blocks || needsWhole(compiled.rules, demand !== undefined)) {
         const repaired = (): void => host.count('postprocess.repaired')
         return settleWhole({ compiled, demand, cleaning, call, host, again, repaired }, reply)
       }

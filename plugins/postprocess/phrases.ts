@@ -84,15 +84,20 @@ function link(nodes: readonly Node[]): void {
     for (const [unit, to] of edgesOf(from)) {
       const node = nodes[to] as Node
       queue.push(node)
-      if (from === start) continue
-      let at = nodes[from.fail] as Node
-      while (at !== start && follow(at, unit) === 0) at = nodes[at.fail] as Node
-      node.fail = follow(at, unit)
-      const { own } = nodes[node.fail] as Node
-      if (own.length > 0) node.own = [...node.own, ...own]
-      if (node.unit === -1) node.pending = nodes[node.fail]?.pending ?? 0
+      if (from !== start) linkNode(nodes, node, { from, unit })
+      // Where nothing goes on, only a suffix can.
+      if (node.unit === -1) node.pending = (nodes[node.fail] as Node).pending
     }
   }
+}
+
+function linkNode(nodes: readonly Node[], node: Node, edge: { from: Node; unit: number }): void {
+  const start = nodes[0] as Node
+  let at = nodes[edge.from.fail] as Node
+  while (at !== start && follow(at, edge.unit) === 0) at = nodes[at.fail] as Node
+  node.fail = follow(at, edge.unit)
+  const { own } = nodes[node.fail] as Node
+  if (own.length > 0) node.own = [...node.own, ...own].sort((a, b) => a - b)
 }
 
 function edgesOf({ unit, to, more }: Node): readonly (readonly [number, number])[] {
@@ -103,7 +108,6 @@ function walker(nodes: readonly Node[], fold: boolean): PhraseTree {
   const start = nodes[0] as Node
   // Nearly all text is met in state 0, so its ASCII edges are an array; the others are looked up.
   const ascii = Int32Array.from({ length: 128 }, (_, unit) => follow(start, unit))
-  const own = nodes.map((node) => [...new Set(node.own)].sort((a, b) => a - b))
   return {
     longest: nodes.reduce((most, { depth }) => Math.max(most, depth), 0),
     next(state, given) {
@@ -118,6 +122,6 @@ function walker(nodes: readonly Node[], fold: boolean): PhraseTree {
       return unit < 128 ? (ascii[unit] as number) : follow(start, unit)
     },
     pending: (state) => nodes[state]?.pending ?? 0,
-    ending: (state) => own[state] as readonly number[],
+    ending: (state) => (nodes[state] as Node).own,
   }
 }

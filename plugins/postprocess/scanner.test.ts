@@ -33,7 +33,6 @@ const scan = (plan: ScanPlan, pieces: readonly string[], onFind: (sought: Sought
   return [...pieces.map((piece) => scanner.push(piece)), scanner.end()]
 }
 const whole = (plan: ScanPlan, text: string): string => scan(plan, [text]).join('')
-/** How much of what came in has not left after each piece. */
 const plain = (watches: WatchMaker[]): ScanPlan => ({ watches, nfkc: false })
 const shadow = (watches: WatchMaker[]): ScanPlan => ({ watches, nfkc: true })
 
@@ -116,7 +115,7 @@ test.each([
       expect(scan(plan, pieces).join('')).toBe(whole(plan, value))
       expect(scan(plan, value.split('')).join('')).toBe(whole(plan, value))
     }),
-    { seed: 42, numRuns: 1500 },
+    { seed: 42, numRuns: 600 },
   )
 })
 
@@ -221,19 +220,19 @@ test('a block is heard before any of its text leaves', () => {
 })
 
 test.each([
-  ['email', () => [shapes('email')], 'a@'.repeat(200_000)],
-  ['email, one long word', () => [shapes('email')], `${'a'.repeat(400_000)}@`],
-  ['phone', () => [shapes('phone')], '+1-'.repeat(130_000)],
-  ['phone, digits', () => [shapes('phone')], '1 '.repeat(200_000)],
-  ['everything', () => everything, '4111 1111 1111 111 a@b.c '.repeat(16_000)],
-  ['an evil pattern', () => [custom('(a+)+b', 64)], 'a'.repeat(400_000)],
-  ['phrases', () => [phrases(['aaaaaaaaaaaaaaaab', 'aaaaaaab'])], 'a'.repeat(400_000)],
+  ['email', () => [shapes('email')], 'a@'.repeat(50_000)],
+  ['email, one long word', () => [shapes('email')], `${'a'.repeat(100_000)}@`],
+  ['phone', () => [shapes('phone')], '+1-'.repeat(40_000)],
+  ['phone, digits', () => [shapes('phone')], '1 '.repeat(50_000)],
+  ['everything', () => everything, '4111 1111 1111 111 a@b.c '.repeat(4_000)],
+  ['an evil pattern', () => [custom('(a+)+b', 64)], 'a'.repeat(100_000)],
+  ['phrases', () => [phrases(['aaaaaaaaaaaaaaaab', 'aaaaaaab'])], 'a'.repeat(100_000)],
 ])('input made to be slow takes linear time: %s', (_name, watches, value) => {
   const start = performance.now()
   for (const pieces of [[value], value.match(/.{1,7}/gs) as string[]]) {
     expect(scan(plain(watches()), pieces).join('').length).toBeGreaterThan(0)
   }
-  expect(performance.now() - start).toBeLessThan(8000)
+  expect(performance.now() - start).toBeLessThan(3000)
 })
 
 test('memory stays flat over a long text', () => {

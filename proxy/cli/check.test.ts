@@ -78,3 +78,18 @@ test('serve says every fault of a configuration and ends with 1', async () => {
   expect(err).toContain('listen (line 2): must be object')
   expect(err).toContain('runners (line 1): must be array')
 })
+
+test('check knows the claims that one layer declares for another', async () => {
+  await using dir = createTempDir()
+  const runners = 'runners: [ { name: gpu-a, kind: openai, url: "http://127.0.0.1:1" } ]\n'
+  const limits = 'rate-limit: { limits: [ { key_fields: [ tenant, user_id ], requests_per_minute: 1 } ] }'
+  const jwt = 'jwt: { issuer: "https://a.example", audience: b, jwksUrl: "https://a.example/jwks" }'
+  const check = (auth: string) => {
+    writeFileSync(dir.file('a.yaml'), `${runners}layers: { ${limits}, auth: { ${auth} } }\n`)
+    return foldgate(['check', dir.file('a.yaml')])
+  }
+  expect(await check(`${jwt}, jwt_payload_fields: [ user_id ]`)).toMatchObject({ code: 0, err: '' })
+  const undeclared = await check(jwt)
+  expect(undeclared.code).toBe(1)
+  expect(undeclared.out).toMatch(/^layers\.rate-limit\.limits\[0\]\.key_fields\[1\] \(line 2\): .*user_id/)
+})

@@ -1,51 +1,72 @@
 import type { LoadedConfig } from '../../config/load.ts'
+import type { GatewayConfig } from '../../config/schema.ts'
 import { readNamedFile, resolveFrom } from '../../config/secret-file.ts'
 import { type Fault, GatewayError, gatewayError } from '../../plugins/errors.ts'
-import type { Clock, Log } from '../../plugins/host.ts'
+import { headerNames } from '../../plugins/headers.ts'
+import type { Clock, Host, Log } from '../../plugins/host.ts'
+import { layers } from '../../plugins/index.ts'
+import type { Layer } from '../../plugins/layer.ts'
 import { createTokenEstimator } from '../../plugins/token-estimator.ts'
-import { type Lasting, openSetup } from '../setup.ts'
-import { createStore } from '../store/index.ts'
+import { createEmbeddedStore } from '../store/embedded.ts'
+
+/**
+ * Opens each layer of a configuration, without network, and closes it again: what only a layer can find wrong, such as a pattern that
+ * does not compile. Every layer's faults, with the layer's place in front.
+ */
+export async function trialFaults({ config, base, line }: LoadedConfig): Promise<Fault[]> {
+  const closing = new AbortController()
+  const host = createTrialHost(config, base, closing.signal)
+  const faults: Fault[] = []
+  for (const layer of layers as readonly Layer[]) {
+    const section = config.layers[layer.name]
+    if (section === undefined) continue
+    try {
+      const acting = await layer.open(section, host)
+      await acting.close?.()
+    } catch (reason) {
+      if (!(reason instanceof GatewayError)) throw reason
+      faults.push(...faultsFromError(reason, `layers.${layer.name}`))
+    }
+  }
+  closing.abort()
+  await host.store.close()
+  return faults.map((fault) => {
+    const place = line(fault.path)
+    return place === undefined ? fault : { ...fault, line: place }
+  })
+}
 
 const clock: Clock = { now: Date.now }
 const silent: Log = { info: () => {}, warn: () => {}, error: () => {} }
 
-/**
- * Opens each layer of a configuration by itself, without network, and closes it again: what only a layer can find wrong, such as a
- * pattern that does not compile. Every layer's faults, with the layer's place in front.
- */
-export async function trialFaults({ config, base, line }: LoadedConfig): Promise<Fault[]> {
-  const lasting = await createLasting(base)
-  const faults: Fault[] = []
-  for (const [name, section] of Object.entries(config.layers)) {
-    try {
-      const setup = await openSetup({ ...config, layers: { [name]: section } }, lasting)
-      await setup.retire()
-    } catch (reason) {
-      if (!(reason instanceof GatewayError)) throw reason
-      faults.push(...faultsFromError(reason, `layers.${name}`))
-    }
+/** The doors of a gateway that nobody runs: files are read, everything else leads nowhere. */
+function createTrialHost(config: GatewayConfig, base: string, closed: AbortSignal): Host {
+  const nowhere = async () => Promise.reject(gatewayError('runner_unreachable', 'a check asks nobody'))
+  const declared = (layers as readonly Layer[]).flatMap((layer) => {
+    const section = config.layers[layer.name]
+    return section === undefined ? [] : (layer.declares?.(section) ?? [])
+  })
+  return {
+    clock,
+    store: createEmbeddedStore(clock),
+    http: { send: nowhere },
+    tokens: createTokenEstimator(),
+    log: silent,
+    runners: {
+      names: config.runners.map((runner) => runner.name),
+      state: () => ({ available: true, retryAfterMs: 0, outstandingTokens: 0 }),
+      ask: nowhere,
+    },
+    declared: new Set(declared),
+    conversationHeader: headerNames(config.headers.prefix).conversationId,
+    models: [],
+    trusts: () => false,
+    secret: () => Buffer.alloc(32, 1),
+    file: (path) => readNamedFile(resolveFrom(base, path)),
+    count: () => {},
+    closed,
   }
-  await lasting.store.close()
-  return faults.map((fault) => ({
-    ...fault,
-    ...(line(fault.path) === undefined ? {} : { line: line(fault.path) as number }),
-  }))
 }
-
-async function createLasting(base: string): Promise<Lasting> {
-  const store = await createStore(embedded, clock, silent)
-  const http = { send: async () => Promise.reject(gatewayError('runner_unreachable', 'a check asks nobody')) }
-  const file = (path: string): Buffer => readNamedFile(resolveFrom(base, path))
-  return { clock, store, http, tokens: createTokenEstimator(), log: silent, count: () => {}, file }
-}
-
-const embedded = {
-  kind: 'embedded',
-  maxBytes: 1_048_576,
-  onLoss: 'local',
-  commandTimeoutMs: 150,
-  connectTimeoutMs: 1_000,
-} as const
 
 function faultsFromError({ message, detail }: GatewayError, place: string): Fault[] {
   const faults = detail.faults ?? [{ path: detail.field ?? '', message }]

@@ -9,7 +9,8 @@ const words =
 /** So many characters of plain English, the same every time. */
 export function prose(length: number): string {
   let text = ''
-  for (let i = 0; text.length < length; i++) text += `${words[(i * 7 + (i >> 3)) % words.length]}${i % 13 === 12 ? '. ' : ' '}`
+  for (let i = 0; text.length < length; i++)
+    text += `${words[(i * 7 + (i >> 3)) % words.length]}${i % 13 === 12 ? '. ' : ' '}`
   return text.slice(0, length)
 }
 
@@ -50,7 +51,9 @@ export function eventOf(content: string, finish: 'stop' | null = null): string {
 }
 
 /** The event that begins a stream. */
-export const roleEvent: string = eventText([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
+export const roleEvent: string = eventText([
+  { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null },
+])
 
 /** The event that reports usage, and the end mark. */
 export const usageEvent: string = eventText([], usage)

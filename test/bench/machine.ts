@@ -41,7 +41,9 @@ const ticksASecond = 100
 export function cpuSeconds(pid: number): number {
   return familyOf(pid).reduce((sum, each) => {
     // After the name, which is in brackets and may hold anything: state is field 3, utime 14, stime 15.
-    const fields = readText(`/proc/${each}/stat`).replace(/^.*\) /s, '').split(' ')
+    const fields = readText(`/proc/${each}/stat`)
+      .replace(/^.*\) /s, '')
+      .split(' ')
     return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksASecond
   }, 0)
 }

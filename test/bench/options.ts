@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -28,7 +28,7 @@ export interface BenchOptions {
   readonly durations: Durations
   /** File that the whole result is written to as JSON. */
   readonly json: string | undefined
-  /** The project whose gateway is measured: its `dist` where there is one, else its sources. */
+  /** The project whose gateway is measured: its `dist` where that is newer than the sources, else the sources. */
   readonly tree: string
   /** The sources, even where there is a `dist`. */
   readonly source: boolean
@@ -76,8 +76,18 @@ function suitesFrom(names: readonly string[]): readonly SuiteName[] {
   return suiteNames.filter((name) => names.includes(name))
 }
 
-/** What Node runs to serve: the built command line where there is one, else its source. */
+/** What Node runs to serve: the built command line where it is newer than every source, else its source. */
 export function entryPoint({ tree, source }: Pick<BenchOptions, 'tree' | 'source'>): string {
   const built = join(tree, 'dist/proxy/cli/foldgate.js')
-  return !source && existsSync(built) ? built : join(tree, 'proxy/cli/foldgate.ts')
+  const useBuilt = !source && existsSync(built) && statSync(built).mtimeMs >= newestSource(tree)
+  return useBuilt ? built : join(tree, 'proxy/cli/foldgate.ts')
+}
+
+function newestSource(tree: string): number {
+  const files = ['proxy', 'plugins', 'config'].flatMap((room) =>
+    readdirSync(join(tree, room), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .map((name) => statSync(join(tree, room, name)).mtimeMs),
+  )
+  return Math.max(...files)
 }

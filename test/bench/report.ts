@@ -60,7 +60,12 @@ export function tableOf({ title, method, rows }: SuiteResult): string {
   const cells = rows.map((row) => [row.what, row.target ?? '', row.reached, mark(row.verdict), row.note ?? ''])
   const all = [['', 'target', 'reached', '', ''], ...cells]
   const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => [...(row[column] ?? '')].length)))
-  const lines = all.map((row) => row.map((cell, column) => padded(cell, widths[column] ?? 0)).join('  ').trimEnd())
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => padded(cell, widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
   return [`${title} — ${method}`, ...lines.map((line) => `  ${line}`), ''].join('\n')
 }
 

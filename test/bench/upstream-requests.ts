@@ -28,7 +28,7 @@ export function readRequests(socket: Socket, heard: (request: UpstreamRequest) =
           held = rest
           return
         }
-        const head = rest.latin1Slice(0, end)
+        const head = rest.toString('latin1', 0, end)
         left = Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0)
         closes = head.startsWith('HTTP/1.0', head.indexOf(' HTTP/') + 1) || /\r\nconnection: *close/i.test(head)
         usage = false

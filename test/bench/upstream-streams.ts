@@ -12,6 +12,9 @@ export interface StreamPlan {
   readonly stamped: boolean
 }
 
+/** Events in one stream of the flood, the ones around its content included. */
+export const floodEvents = 400
+
 interface Playing {
   readonly socket: Socket
   readonly request: UpstreamRequest

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { answerBody } from './bodies.ts'
 import { readRequests, type UpstreamRequest } from './upstream-requests.ts'
-import { createStreams } from './upstream-streams.ts'
+import { createStreams, floodEvents } from './upstream-streams.ts'
 
 /** The ports of the upstream, one for each way of answering. */
 export interface UpstreamPorts {
@@ -16,9 +16,6 @@ export interface UpstreamPorts {
   /** Streams of 20 stamped events, one every 10 ms. */
   readonly brisk: number
 }
-
-/** Events in one stream of {@link UpstreamPorts.flood}, the ones around its content included. */
-export const floodEvents = 400
 
 const body = answerBody(5 * 1024)
 const answer = (connection: string): Buffer =>
@@ -52,13 +49,11 @@ async function listen(heard: (socket: Socket, request: UpstreamRequest) => void)
   return (server.address() as AddressInfo).port
 }
 
-if (import.meta.main) {
-  const ports: UpstreamPorts = {
-    json: await listen(answerAtOnce),
-    held: await listen(createHolding()),
-    flood: await listen(createStreams({ events: floodEvents - 4, paceMs: 1, stamped: false })),
-    paced: await listen(createStreams({ events: 100, paceMs: 50, stamped: true })),
-    brisk: await listen(createStreams({ events: 20, paceMs: 10, stamped: true })),
-  }
-  console.log(`ports ${JSON.stringify(ports)}`)
+const ports: UpstreamPorts = {
+  json: await listen(answerAtOnce),
+  held: await listen(createHolding()),
+  flood: await listen(createStreams({ events: floodEvents - 4, paceMs: 1, stamped: false })),
+  paced: await listen(createStreams({ events: 100, paceMs: 50, stamped: true })),
+  brisk: await listen(createStreams({ events: 20, paceMs: 10, stamped: true })),
 }
+console.log(`ports ${JSON.stringify(ports)}`)

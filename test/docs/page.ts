@@ -45,17 +45,15 @@ function unindented(lines: readonly string[]): string {
   return lines.map((line) => line.slice(Math.min(margin, line.length))).join('\n')
 }
 
-/** The rows of the table under a heading, cells trimmed, without the head; empty when there is none. */
+/** The rows of the tables under a heading, cells trimmed, without the heads; empty when there is none. */
 export function rowsUnder(page: string, heading: string): readonly (readonly string[])[] {
   const [, after = ''] = page.split(new RegExp(`^#+ ${heading}$`, 'm'))
-  const section = after.split(/^#+ /m)[0] as string
-  const lines = section.split('\n').filter((line) => line.startsWith('|'))
-  return lines.slice(2).map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  )
+  const lines = (after.split(/^#+ /m)[0] as string).split('\n')
+  const isRule = (line: string | undefined): boolean => /^\|[-|]+\|$/.test(line ?? '')
+  return lines
+    .filter((line, at) => line.startsWith('|') && !isRule(line) && !isRule(lines[at + 1]))
+    .map((line) => line.split('|').slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()))
 }
 
 /** A cell without its backticks. */

@@ -1,0 +1,40 @@
+import { writeFileSync } from 'node:fs'
+import { latency } from './latency.ts'
+import { layerTimes } from './layer-times.ts'
+import { coresOfMachine, machineInWords } from './machine.ts'
+import { memory } from './memory.ts'
+import { benchOptions, entryPoint, type SuiteName } from './options.ts'
+import { type SuiteResult, tableOf } from './report.ts'
+import { createRig, type Rig } from './rig.ts'
+import { saturated } from './saturated.ts'
+import { sse } from './sse.ts'
+
+/** `npm run bench`: the gateway against its targets. Only what was measured side by side in one run is compared. */
+const suites: Readonly<Record<SuiteName, (rig: Rig) => Promise<SuiteResult>>> = {
+  latency,
+  saturated,
+  sse,
+  layers: layerTimes,
+  memory,
+}
+
+const options = benchOptions(process.argv.slice(2))
+const results: SuiteResult[] = []
+const machine = await run()
+if (options.json) writeFileSync(options.json, `${JSON.stringify({ machine, options, results }, undefined, 2)}\n`)
+const rows = results.flatMap((result) => result.rows)
+const count = (verdict: string): number => rows.filter((row) => row.verdict === verdict).length
+console.log(`${count('pass')} pass, ${count('miss')} miss, ${count('skipped')} skipped`)
+
+async function run(): Promise<string> {
+  const first = machineInWords(coresOfMachine())
+  console.log(`${first}\n${entryPoint(options)}; metrics on, log level warn, no spans exported\n`)
+  for (const name of options.suites) {
+    // A rig for each suite: no suite runs beside processes that another one has started.
+    await using rig = await createRig(options)
+    const result = await suites[name](rig)
+    results.push(result)
+    console.log(tableOf(result))
+  }
+  return first
+}

@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort } from '../support/ports.ts'
+import { type ProcessOptions, type RunningProcess, startProcess } from '../support/processes.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { type Clients, createClients } from './clients.ts'
+import { createLayerSettings, type GatewayPlaces, gatewayConfig, type LayerSettings } from './gateway-config.ts'
+import { type Cores, coresOfMachine, pinned } from './machine.ts'
+import { type Nginx, startNginx } from './nginx.ts'
+import { type BenchOptions, entryPoint } from './options.ts'
+import type { UpstreamPorts } from './upstream.ts'
+
+/** Everything that a suite measures with. Disposing it ends every process that it started. */
+export interface Rig extends AsyncDisposable {
+  readonly options: BenchOptions
+  readonly cores: Cores
+  readonly upstream: UpstreamPorts
+  readonly clients: Clients
+  readonly layers: LayerSettings
+  /** Starts a gateway on the core of what is tested; resolves when it is ready. */
+  gateway(plan: GatewayPlan): Promise<RunningGateway>
+  /** nginx in front of the plain upstream; undefined where it is not installed. Started on first use. */
+  nginx(): Promise<Nginx | undefined>
+}
+
+/** What a gateway is started with. */
+export interface GatewayPlan {
+  readonly layers: Readonly<Record<string, unknown>>
+  /** Port of the upstream behind it. */
+  readonly upstream: number
+  readonly redis?: string
+  /** Flags for Node. */
+  readonly nodeFlags?: readonly string[]
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A gateway in a process of its own. */
+export interface RunningGateway extends AsyncDisposable {
+  readonly port: number
+  readonly adminPort: number
+  readonly pid: number
+  readonly process: RunningProcess
+}
+
+/** Starts the upstream and prepares everything else. */
+export async function createRig(options: BenchOptions): Promise<Rig> {
+  const dir = createTempDir()
+  const cores = coresOfMachine()
+  const started = new AsyncDisposableStack()
+  started.use(dir)
+  const command = [process.execPath, join(import.meta.dirname, 'upstream.ts')]
+  const upstream = started.use(await startProcess({ ...pinned(cores.rest, command), ready: /ports (.*)/ }))
+  const ports = JSON.parse(upstream.readyMatch[1] ?? '{}') as UpstreamPorts
+  let nginx: Promise<Nginx | undefined> | undefined
+  let files = 0
+  const file = (name: string, text: string): string => {
+    writeFileSync(dir.file(name), text)
+    return dir.file(name)
+  }
+  return {
+    options,
+    cores,
+    upstream: ports,
+    clients: createClients({ core: cores.rest, file }),
+    layers: await createLayerSettings(),
+    async gateway(plan) {
+      const places = { ...plan, port: await freePort(), adminPort: await freePort() }
+      const config = file(`gateway-${files++}.yaml`, gatewayConfig(places))
+      const line = [process.execPath, ...(plan.nodeFlags ?? []), entryPoint(options), 'serve', config]
+      return started.use(await startGatewayProcess({ ...pinned(cores.tested, line), env: plan.env ?? {} }, places))
+    },
+    nginx() {
+      nginx ??= startNginx(dir, ports.json, cores.tested).then((running) => started.use(running))
+      return nginx
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  }
+}
+
+async function startGatewayProcess(options: ProcessOptions, places: GatewayPlaces): Promise<RunningGateway> {
+  const process = await startProcess({ ...options, politeMs: 10_000 })
+  let ended = false
+  void process.exit.then(() => {
+    ended = true
+  })
+  const ready = `http://127.0.0.1:${places.adminPort}/healthz/ready`
+  while ((await fetch(ready).catch(() => undefined))?.status !== 200) {
+    if (ended) throw new Error(`the gateway did not start:\n${process.stdout}${process.stderr}`)
+    await new Promise((done) => setTimeout(done, 100))
+  }
+  const { port, adminPort } = places
+  return {
+    port,
+    adminPort,
+    pid: process.pid,
+    process,
+    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
+  }
+}

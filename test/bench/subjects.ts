@@ -1,0 +1,50 @@
+import type { Subject } from './measure.ts'
+import type { Rig } from './rig.ts'
+
+/** What suites compare: a gateway without layers, one with all of them, and nginx where it is installed. */
+export interface Subjects {
+  /** The upstream itself. */
+  readonly direct: Subject
+  readonly none: Subject
+  /** All layers, bodies all different: the cache misses. */
+  readonly six: Subject
+  /** All layers, bodies all equal: the cache answers. */
+  readonly hit: Subject
+  readonly nginx: readonly Subject[]
+  readonly layerCount: number
+}
+
+const started = new WeakMap<Rig, Map<number, Promise<Subjects>>>()
+
+/** Starts them, or gives back those that were started before for that port of the upstream. */
+export function subjectsFor(rig: Rig, upstream: number): Promise<Subjects> {
+  const known = started.get(rig) ?? new Map<number, Promise<Subjects>>()
+  started.set(rig, known)
+  const subjects = known.get(upstream) ?? start(rig, upstream)
+  known.set(upstream, subjects)
+  return subjects
+}
+
+async function start(rig: Rig, upstream: number): Promise<Subjects> {
+  const { all, token } = rig.layers
+  const none = await rig.gateway({ layers: {}, upstream })
+  const six = await rig.gateway({ layers: all, upstream })
+  const nginx = upstream === rig.upstream.json ? await rig.nginx() : undefined
+  return {
+    direct: { name: 'direct', port: upstream },
+    none: { name: 'no layer', port: none.port, pid: none.pid, unique: true },
+    six: { name: 'six layers', port: six.port, pid: six.pid, token, unique: true },
+    hit: { name: 'cache hit', port: six.port, pid: six.pid, token },
+    nginx: nginx
+      ? [
+          { name: nginxPlain, port: nginx.plain, pid: nginx.pid, unique: true },
+          { name: nginxKept, port: nginx.kept, pid: nginx.pid, unique: true },
+        ]
+      : [],
+    layerCount: Object.keys(all).length,
+  }
+}
+
+/** Names of the two ways in which nginx is measured. */
+export const nginxPlain = 'nginx as it comes'
+export const nginxKept = 'nginx, upstream kept alive'
