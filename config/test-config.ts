@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs'
+import type { Fault } from '../plugins/errors.ts'
 import { defineLayer } from '../plugins/layer.ts'
 import { createSchema, type JsonSchema } from '../plugins/schema.ts'
 import { createTempDir, type TempDir } from '../test/support/temp-dir.ts'
 import { type LoadedConfig, loadConfig } from './load.ts'
 import { createConfigSchema } from './schema.ts'
 
-const layer = (name: string, json: JsonSchema) =>
+const layer = (name: string, json: JsonSchema, warnings?: (config: Record<string, unknown>) => Fault[]) =>
   defineLayer({
     name,
     reads: [],
@@ -15,8 +16,12 @@ const layer = (name: string, json: JsonSchema) =>
     meters: false,
     routes: ['chat'],
     config: createSchema<Record<string, unknown>>({ type: 'object', additionalProperties: false, ...json }),
+    ...(warnings ? { warnings } : {}),
     open: () => ({}),
   })
+
+const unlisted = ({ input_hash_fields }: Record<string, unknown>): Fault[] =>
+  input_hash_fields ? [{ path: 'input_hash_fields', message: 'is doubtful' }] : []
 
 /** Three small layers, shaped like real ones, so that these tests hang on no layer's own settings. */
 export const testLayers = [
@@ -34,12 +39,16 @@ export const testLayers = [
       },
     },
   }),
-  layer('cache', {
-    properties: {
-      ttl_seconds: { type: 'integer', minimum: 0, default: 300 },
-      input_hash_fields: { type: ['array', 'null'], default: null, items: { type: 'string' } },
+  layer(
+    'cache',
+    {
+      properties: {
+        ttl_seconds: { type: 'integer', minimum: 0, default: 300 },
+        input_hash_fields: { type: ['array', 'null'], default: null, items: { type: 'string' } },
+      },
     },
-  }),
+    unlisted,
+  ),
   layer('routing', {
     required: ['targets'],
     properties: {

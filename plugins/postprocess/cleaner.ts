@@ -39,8 +39,7 @@ export function createCleaner(cleaning: Cleaning, notes: Annotation[] = []): Tra
     else if (same) out.push(chunk)
     else if (now.length > 0) out.push({ ...chunk, choices: now })
     // A server that reports usage as it goes is to be heard even when nothing of the text may leave yet.
-    else if (usage)
-      out.push({ ...chunk, choices: given.map(({ index }) => ({ index, delta: {}, finish_reason: null })) })
+    else if (usage) out.push({ ...chunk, choices: given.map(emptied) })
     return out
   }
   return {
@@ -50,4 +49,8 @@ export function createCleaner(cleaning: Cleaning, notes: Annotation[] = []): Tra
       return rest.length > 0 ? [{ ...head, choices: rest }] : []
     },
   }
+}
+
+function emptied({ index, delta }: ChunkChoice): ChunkChoice {
+  return { index, ...(delta ? { delta: {} } : { text: '' }), finish_reason: null }
 }

@@ -167,7 +167,11 @@ export const configSchema = createSchema<Config>(
   object('What leaves the building', {
     ...rules,
     routes: {
-      ...object('What differs by route', { chat: overrides, completions: overrides, messages: overrides }),
+      type: 'object',
+      description: 'What differs by route',
+      // One schema for all of them: it is large, and is compiled where it stands.
+      patternProperties: { '^(?:chat|completions|messages)$': overrides },
+      additionalProperties: false,
       default: {},
     },
     tenants: { type: 'object', description: 'What differs by tenant', additionalProperties: overrides, default: {} },

@@ -13,18 +13,18 @@ export function repairedJson(text: string): string | undefined {
 }
 
 interface Reading {
-  out: string
+  /** What is kept; every mark outside texts is a piece of its own. */
+  readonly out: string[]
   readonly closers: string[]
   inText: boolean
   done: boolean
 }
 
 function rewritten(text: string, start: number): string {
-  const reading: Reading = { out: '', closers: [], inText: false, done: false }
+  const reading: Reading = { out: [], closers: [], inText: false, done: false }
   for (let at = start; at < text.length && !reading.done; at++) {
-    const character = text[at] as string
     if (reading.inText) at += readText(reading, text, at)
-    else readMark(reading, character)
+    else readMark(reading, text[at] as string)
   }
   return closed(reading)
 }
@@ -33,41 +33,46 @@ function rewritten(text: string, start: number): string {
 function readText(reading: Reading, text: string, at: number): number {
   const character = text[at] as string
   if (character === '\\' && at + 1 < text.length) {
-    reading.out += text.slice(at, at + 2)
+    reading.out.push(text.slice(at, at + 2))
     return 1
   }
   if (character === '"') reading.inText = false
   // A bare line break is no JSON, but what was meant is plain.
-  if (character === '\n') reading.out += '\\n'
-  else if (character !== '\\' && character !== '\r') reading.out += character
+  if (character === '\n') reading.out.push('\\n')
+  else if (character !== '\\' && character !== '\r') reading.out.push(character)
   return 0
 }
 
 function readMark(reading: Reading, character: string): void {
+  const { out, closers } = reading
   if (character === '"') reading.inText = true
-  else if (character === '{') reading.closers.push('}')
-  else if (character === '[') reading.closers.push(']')
+  else if (character === '{') closers.push('}')
+  else if (character === '[') closers.push(']')
   else if (character === '}' || character === ']') {
-    if (reading.closers.at(-1) !== character) return
-    reading.closers.pop()
-    reading.out = withoutComma(reading.out)
-    reading.done = reading.closers.length === 0
+    if (closers.at(-1) !== character) return
+    closers.pop()
+    dropComma(out)
+    reading.done = closers.length === 0
   }
-  reading.out += character
+  out.push(character)
+}
+
+/** Takes a trailing comma off, and the white space behind it. */
+function dropComma(out: string[]): void {
+  while (/^\s$/.test(out.at(-1) ?? '')) out.pop()
+  if (out.at(-1) === ',') out.pop()
 }
 
 function closed({ out, closers, inText }: Reading): string {
-  if (closers.length === 0) return out
-  let rest = withoutComma(inText ? `${out}"` : out)
-  const literal = /(?:^|[\s,:[])(t|tr|tru|f|fa|fal|fals|n|nu|nul)$/.exec(rest)?.[1]
-  if (literal) rest += ['true', 'false', 'null'].find((each) => each.startsWith(literal))?.slice(literal.length)
-  rest = rest.replace(/(\d)(?:\.|[eE][+-]?)$/, '$1').replace(/-$/, '-0')
-  if (rest.endsWith(':')) rest += 'null'
-  else if (closers.at(-1) === '}' && /[{,]\s*"(?:[^"\\]|\\.)*"$/.test(rest.slice(-4_096))) rest += ':null'
-  return withoutComma(rest) + closers.toReversed().join('')
-}
-
-const withoutComma = (text: string): string => {
-  const end = text.trimEnd()
-  return end.endsWith(',') ? end.slice(0, -1) : end
+  if (closers.length === 0) return out.join('')
+  if (inText) out.push('"')
+  else dropComma(out)
+  const tail = out.slice(-4_096).join('')
+  const literal = inText ? undefined : /(?:^|[\s,:[])(t|tr|tru|f|fa|fal|fals|n|nu|nul)$/.exec(tail)?.[1]
+  if (literal) out.push(['true', 'false', 'null'].find((each) => each.startsWith(literal))?.slice(literal.length) ?? '')
+  else if (/\d(?:\.|[eE][+-]?)$/.test(tail)) out.push('0')
+  else if (tail.endsWith('-')) out.push('0')
+  else if (tail.endsWith(':')) out.push('null')
+  else if (closers.at(-1) === '}' && /[{,]\s*"(?:[^"\\]|\\.)*"$/.test(tail)) out.push(':null')
+  return out.join('') + closers.toReversed().join('')
 }

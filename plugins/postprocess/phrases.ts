@@ -81,13 +81,15 @@ function link(nodes: readonly Node[]): void {
   const queue = [start]
   for (let i = 0; i < queue.length; i++) {
     const from = queue[i] as Node
-    for (const [unit, to] of edgesOf(from)) {
+    const reach = (to: number, unit: number): void => {
       const node = nodes[to] as Node
       queue.push(node)
       if (from !== start) linkNode(nodes, node, { from, unit })
       // Where nothing goes on, only a suffix can.
       if (node.unit === -1) node.pending = (nodes[node.fail] as Node).pending
     }
+    if (from.unit !== -1) reach(from.to, from.unit)
+    from.more?.forEach(reach)
   }
 }
 
@@ -98,10 +100,6 @@ function linkNode(nodes: readonly Node[], node: Node, edge: { from: Node; unit: 
   node.fail = follow(at, edge.unit)
   const { own } = nodes[node.fail] as Node
   if (own.length > 0) node.own = [...node.own, ...own].sort((a, b) => a - b)
-}
-
-function edgesOf({ unit, to, more }: Node): readonly (readonly [number, number])[] {
-  return unit === -1 ? [] : [[unit, to], ...(more ?? [])]
 }
 
 function walker(nodes: readonly Node[], fold: boolean): PhraseTree {

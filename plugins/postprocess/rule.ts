@@ -100,7 +100,7 @@ function tagsFor({ rules: { reasoning } }: CompiledRules, call: Call): TagRules 
   if (!reasoning) return undefined
   // A gateway's own prompt may ask for tags; only what the caller wrote counts.
   const told = mentions(call, '<') || mentions(call, '\\u003c') ? callersText(call) : ''
-  const kept = (name: string): boolean => !told.includes(`<${name.toLowerCase()}`)
+  const kept = (name: string): boolean => !(told && new RegExp(`</?${name}[\\s/>]`, 'i').test(told))
   const tags = { ...reasoning, drop: reasoning.drop.filter(kept), unwrap: reasoning.unwrap.filter(kept) }
   return tags.drop.length + tags.unwrap.length > 0 ? tags : undefined
 }
@@ -109,7 +109,7 @@ function callersText(call: Call): string {
   const { messages, prompt } = call.request
   const wrote = (role: string): boolean => role === 'user' || (call.untouched && role !== 'assistant')
   const texts = (messages ?? []).filter(({ role }) => wrote(role)).map(textOfMessage)
-  return [...texts, typeof prompt === 'string' ? prompt : ''].join('\n').toLowerCase()
+  return [...texts, typeof prompt === 'string' ? prompt : ''].join('\n')
 }
 
 /** The most values of a request that are looked for in its answer, and how much of each, in UTF-16 code units. */
@@ -122,7 +122,15 @@ function echoWatch({ rules, echo }: CompiledRules, call: Call): WatchMaker | und
   for (const path of echo.compiled) collect(readPath(path, call), values, 0)
   const sought = soughtFor(rules, { rule: 'echo_guard', label: 'value', action: echo.action, rank: 20 })
   const list = [...values]
-    .map((value) => comparable(rules, value.trim().slice(0, echoLimits.length).toWellFormed()))
+    .map((value) =>
+      comparable(
+        rules,
+        value
+          .trim()
+          .slice(0, echoLimits.length)
+          .replace(/[\ud800-\udbff]$/, ''),
+      ),
+    )
     .filter((phrase) => phrase.length >= echo.minLength)
     .map((phrase) => ({ phrase, sought }))
   return createPhraseWatch(list, rules.phrases.semantics)

@@ -1,7 +1,7 @@
-import type { TestHost } from '../../test/support/host.ts'
 import { type Call, createCall } from '../call.ts'
 import type { Chunk, ChunkChoice, Route } from '../chat.ts'
 import { type Completion, completionFromChunks } from '../chunks.ts'
+import type { Host } from '../host.ts'
 import { type Reply, replyFromBytes, replyFromChunks, replyFromCompletion } from '../reply.ts'
 import { through } from '../stack.ts'
 import { configSchema } from './config.ts'
@@ -65,7 +65,7 @@ export function settled(job: {
   config: object
   call: Call
   says: readonly Said[]
-  host: TestHost
+  host: Host
   asked?: Call[]
 }): Promise<Reply> {
   const { config, call, says, host, asked = [] } = job

@@ -21,6 +21,8 @@ export interface WholeJob extends Omit<Examination, 'notes'> {
 interface Outcome {
   readonly completion: Completion
   readonly faults: readonly string[]
+  /** What was thrown for a block. */
+  readonly error?: GatewayError
 }
 
 /**
@@ -39,7 +41,7 @@ export async function settleWhole(job: WholeJob, first: Reply): Promise<Reply> {
     if (outcome.faults.length === 0) {
       return withCompletion(first, reply, spent ? { ...outcome.completion, usage: spent } : outcome.completion)
     }
-    if (attempt >= retries) throw invalid(outcome.faults)
+    if (attempt >= retries) throw outcome.error ?? invalid(outcome.faults)
     job.host.count('postprocess.retried')
     reply = await job.again(hintedCall(job.call, completion, outcome.faults))
     if (!reply.ok) return reply
@@ -79,8 +81,8 @@ async function attempted(job: WholeJob, completion: Completion): Promise<Outcome
     return await held(job, completion)
   } catch (error) {
     // What is blocked is a fault like any other here, since nothing of it has left.
-    if (error instanceof GatewayError && error.code === 'output_invalid') return { completion, faults: [error.message] }
-    throw error
+    if (!(error instanceof GatewayError) || error.code !== 'output_invalid') throw error
+    return { completion, faults: [`it was stopped by the rule ${error.detail.field ?? ''}`], error }
   }
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Appearance, said } from './layer-appears.ts'
 import { createLayerCopy } from './layer-copy.ts'
-import { blocksFrom, pageFrom } from './page.ts'
+import { blocksFrom, pageFrom, rowsUnder } from './page.ts'
 
 const guide = pageFrom('plugins/README.md')
 const blocks = blocksFrom(guide)
@@ -11,7 +11,31 @@ afterAll(() => copy[Symbol.asyncDispose]())
 /** Lines of a program's output that speak of the guide's own files. */
 const own = (out: string): string[] => out.split('\n').filter((line) => /plugins\/(headroom|index\.ts)/.test(line))
 
-describe('the layer that the guide builds', () => {
+/** The members of an interface, in the order of the code. */
+function membersOf(file: string, name: string): string[] {
+  const [, body = ''] = new RegExp(`^export interface ${name}\\b.*{\\n([^}]*)`, 'm').exec(pageFrom(file)) ?? []
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, member]) => member as string)
+}
+
+/** What stands in backticks in the first cells of the tables under a heading. */
+const namedUnder = (heading: string): string[] =>
+  rowsUnder(guide, heading).flatMap(([cell = '']) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name as string))
+
+describe('the tables of the guide', () => {
+  it('have every door of Host, and no other', () => {
+    const doors = membersOf('plugins/host.ts', 'Host')
+    expect(doors.length).toBeGreaterThan(10)
+    expect(namedUnder('What a layer may import').toSorted()).toEqual(doors.toSorted())
+  })
+
+  it('have everything that a layer declares', () => {
+    const declared = membersOf('plugins/layer.ts', 'Layer').filter((name) => !['name', 'config', 'open'].includes(name))
+    const documented = namedUnder('4. What it declares: `plugins/headroom/index.ts`')
+    expect(documented.toSorted()).toEqual(declared.toSorted())
+  })
+})
+
+describe('the layer that the guide builds', { timeout: 60_000 }, () => {
   it('has the files that every layer has, and each has its code', () => {
     const files = blocks.filter(({ language }) => language === 'ts').map(({ file }) => file)
     const named = ['config', 'rule', 'gateway', 'index', 'headroom.test', 'renamed'].map(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { layers } from '../../plugins/index.ts'
 import { post } from '../support/ask.ts'
 import { failOnLeaks } from '../support/leaks.ts'
 import { redisAvailable, startRedis } from '../support/redis.ts'
@@ -12,8 +13,7 @@ const body = (content: string, more: object = {}) => ({ model: 'echo', messages:
 const ask = (stack: Stack, content: string, more: object = {}, key = stack.key) =>
   post(`${stack.gateway.url}/v1/chat/completions`, body(content, more), bearer(key))
 
-const all =
-  'auth=active;by=gateway, rate-limit=active;by=gateway, cache=active;by=gateway, routing=active;by=gateway, prompt=active;by=gateway, postprocess=active;by=gateway'
+const all = layers.map(({ name }) => `${name}=active;by=gateway`).join(', ')
 
 /** The same facts with each store. */
 function behaves(title: string, start: (options?: StackOptions) => Promise<Stack>): void {
