@@ -23,9 +23,9 @@ export async function* splicedEvents(bytes: Bytes, maxBytes?: number): AsyncGene
     while (tailLength - (tail[0] as Buffer).length >= tailBytes) tailLength -= (tail.shift() as Buffer).length
   }
   const rest = aligner.rest()
-  const end = rest ? [...tail, rest] : tail
-  if (!saysFinished(Buffer.concat(end))) throw endedEarly()
-  if (rest) yield* rest.includes(errorWord) ? upToError(rest) : [rest]
+  const checked = rest?.includes(errorWord) ? [...upToError(rest)] : rest ? [rest] : []
+  if (!saysFinished(Buffer.concat([...tail, ...checked]))) throw endedEarly()
+  yield* checked
 }
 
 // Long enough for the last content chunk, a finish chunk and a usage chunk. What is kept begins with an event.

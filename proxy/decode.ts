@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
-import { GatewayError, gatewayError } from '../plugins/errors.ts'
+import { gatewayError } from '../plugins/errors.ts'
 
 /**
  * A body with its content coding taken off, incrementally: what one flush of the runner completes comes out at once. We ask runners
@@ -9,28 +9,36 @@ import { GatewayError, gatewayError } from '../plugins/errors.ts'
 export function decoded(body: AsyncIterable<Buffer>, coding: string | undefined): AsyncIterable<Buffer> {
   const name = coding?.trim().toLowerCase()
   if (!name || name === 'identity') return body
-  const decoder = decoderFor(name)
+  return throughDecoder(body, decoderFor(name))
+}
+
+async function* throughDecoder(body: AsyncIterable<Buffer>, decoder: Decoder): AsyncGenerator<Buffer> {
   const source = Readable.from(body, { objectMode: false })
-  // `pipe` does not pass errors on, and a runner that breaks off must not look like a clean end.
-  source.on('error', (error) => decoder.destroy(error))
+  let broken: Error | undefined
+  // `pipe` does not pass errors on, and a runner that breaks off must not look like a clean end; what came before it still counts.
+  source.on('error', (error) => {
+    broken = error
+    decoder.end()
+  })
   decoder.on('close', () => source.destroy())
-  return withOurErrors(source.pipe(decoder))
-}
-
-async function* withOurErrors(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
-    yield* body
+    yield* source.pipe(decoder)
   } catch (reason) {
-    if (reason instanceof GatewayError) throw reason
-    // zlib's word for a body that stops in the middle.
-    const torn = (reason as NodeJS.ErrnoException).code === 'Z_BUF_ERROR'
-    throw torn
-      ? gatewayError('runner_error', 'the runner ended a compressed body early', { cause: reason })
-      : gatewayError('runner_protocol', 'the runner sent a body that is not in the coding it names', { cause: reason })
+    throw broken ?? decodingError(reason as NodeJS.ErrnoException)
   }
+  if (broken) throw broken
 }
 
-function decoderFor(name: string): NodeJS.ReadWriteStream & Readable {
+function decodingError(cause: NodeJS.ErrnoException): Error {
+  // zlib's word for a body that stops in the middle.
+  return cause.code === 'Z_BUF_ERROR'
+    ? gatewayError('runner_error', 'the runner ended a compressed body early', { cause })
+    : gatewayError('runner_protocol', 'the runner sent a body that is not in the coding it names', { cause })
+}
+
+type Decoder = NodeJS.ReadWriteStream & Readable
+
+function decoderFor(name: string): Decoder {
   switch (name) {
     case 'gzip':
     case 'x-gzip':

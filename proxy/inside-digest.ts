@@ -1,5 +1,5 @@
 import type { Call } from '../plugins/call.ts'
-import { canonicalDigest } from '../plugins/canonical.ts'
+import { canonicalDigest, sha256 } from '../plugins/canonical.ts'
 import type { Acting, Layer } from '../plugins/layer.ts'
 
 /**
@@ -12,14 +12,27 @@ export function createInsideDigest(
 ): (call: Call) => string | undefined {
   const inside = layers.slice(layers.findIndex(({ name }) => name === 'cache') + 1)
   return (call) => {
-    const rules: unknown[] = []
+    let rules = ''
     for (const { name, routes } of inside) {
       const layer = routes.includes(call.route) ? acting.get(name) : undefined
       if (!layer?.ruleFor) continue
       const rule = layer.ruleFor(call)
       if (rule === undefined) return undefined
-      rules.push([name, rule])
+      rules += `${name}=${digestOf(rule)}\n`
     }
-    return canonicalDigest(rules)
+    return sha256(rules)
   }
+}
+
+const known = new WeakMap<object, string>()
+
+/** A layer that gives the same object for the same rule has it digested once. */
+function digestOf(rule: unknown): string {
+  if (typeof rule !== 'object' || rule === null) return canonicalDigest(rule)
+  let digest = known.get(rule)
+  if (digest === undefined) {
+    digest = canonicalDigest(rule)
+    known.set(rule, digest)
+  }
+  return digest
 }

@@ -132,7 +132,9 @@ describe('the habits', () => {
   })
 
   it('no any outside plugins/layer.ts', () => {
-    expect(found(/:\s*any\s*[;,)=|[{>]|:\s*any$|\bas any\b|<any>/).filter((at) => !at.startsWith('plugins/layer.ts'))).toEqual([])
+    expect(
+      found(/:\s*any\s*[;,)=|[{>]|:\s*any$|\bas any\b|<any>/).filter((at) => !at.startsWith('plugins/layer.ts')),
+    ).toEqual([])
   })
 
   it('no file has a name that says nothing', () => {

@@ -13,5 +13,7 @@ rmSync(dist, { recursive: true, force: true })
 const { status } = spawnSync('tsc', ['--project', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
 if (status !== 0) process.exit(status ?? 1)
 cpSync(join(root, 'config/presets'), join(dist, 'config/presets'), { recursive: true })
-cpSync(join(root, 'native-runner/engines/native-lock'), join(dist, 'native-runner/engines/native-lock'), { recursive: true })
+cpSync(join(root, 'native-runner/engines/native-lock'), join(dist, 'native-runner/engines/native-lock'), {
+  recursive: true,
+})
 chmodSync(join(dist, 'proxy/cli/foldgate.js'), 0o755)

@@ -3,7 +3,7 @@ import { createTestHost } from '../../test/support/host.ts'
 import { GatewayError } from '../errors.ts'
 import { configSchema } from './config.ts'
 import { open } from './gateway.ts'
-import { buffers } from './index.ts'
+import { buffers, rulesFor } from './rule.ts'
 import { callOf } from './test-answers.ts'
 
 const faultsOf = (config: object): string[] => {
@@ -98,5 +98,7 @@ test.each([
   [{ tenants: { t1: { min_output_length: 1 } } }, {}, true],
   [{ tenants: { t2: { min_output_length: 1 } } }, {}, false],
 ])('a stream is buffered where a rule needs it whole: %j %j', (config, body, whole) => {
-  expect(buffers(configSchema.parse(config), callOf(body))).toBe(whole)
+  const call = callOf(body)
+  const rules = rulesFor(configSchema.parse(config), call.route, call.facts.principal?.tenant)
+  expect(buffers(rules, call)).toBe(whole)
 })

@@ -8,7 +8,7 @@ import { createCleaner } from './cleaner.ts'
 import { type CompiledRules, compileRules } from './compile.ts'
 import type { Config } from './config.ts'
 import { conflictsIn } from './conflicts.ts'
-import { cleaningFor, jsonDemand, needsWhole, own, rulesFor } from './rule.ts'
+import { buffers, cleaningFor, jsonDemand, needsWhole, own, rulesFor } from './rule.ts'
 import { settleWhole } from './whole.ts'
 
 /** Makes the gateway half. Every set of rules that a call can meet is made ready here. Throws `config_invalid` with every fault. */
@@ -16,6 +16,9 @@ export function open(config: Config, host: Host): Acting {
   const rulesOf = readyRules(config, host)
   const count = (what: 'redacted' | 'blocked'): void => host.count(`postprocess.${what}`)
   return {
+    // The same object for the same rules, so that its digest is made once.
+    ruleFor: (call) => rulesOf(call).rules,
+    buffers: (call) => buffers(rulesOf(call).rules, call) && call.request.stream === true,
     decide(call) {
       // What nobody could answer rightly is refused before it costs anything.
       jsonDemand(rulesOf(call), call)

@@ -2,8 +2,6 @@ import { defineLayer } from '../layer.ts'
 import { configSchema } from './config.ts'
 import { open } from './gateway.ts'
 
-export { buffers } from './rule.ts'
-
 /** What leaves the building: thoughts taken out, JSON held to its schema, phrases and personal data found, answers judged. */
 export const postprocess = defineLayer({
   name: 'postprocess',

@@ -81,11 +81,10 @@ export function needsWhole(rules: Rules, json: boolean): boolean {
 }
 
 /**
- * Whether the stream of this call is kept back until it is whole, which the status says as `buffered`. Throws nothing but what
+ * Whether a stream under these rules is kept back until it is whole, which the status says as `buffered`. Throws nothing but what
  * `call.request` throws.
  */
-export function buffers(config: Config, call: Call): boolean {
-  const rules = rulesFor(config, call.route, call.facts.principal?.tenant)
+export function buffers(rules: Rules, call: Call): boolean {
   const type = askedFormat(rules, call)?.type
   return needsWhole(rules, rules.json.schema !== null || type === 'json_schema' || type === 'json_object')
 }

@@ -31,7 +31,12 @@ interface Options {
 function optionsFromProcess(): Options {
   try {
     const { values } = parseArgs({
-      options: { config: { type: 'string' }, model: { type: 'string' }, engine: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        config: { type: 'string' },
+        model: { type: 'string' },
+        engine: { type: 'string' },
+        help: { type: 'boolean' },
+      },
     })
     if (!values.help) return values
     process.stdout.write(usage)
@@ -48,8 +53,11 @@ async function startRunner(options: Options, files: FirstRun): Promise<RunnerPro
   const model = options.model ? ['--model', options.model] : []
   const wanted = await startRunnerProcess(['--engine', options.engine ?? 'llama', ...model, ...common])
   if (typeof wanted !== 'string') return wanted
-  if (options.engine || options.model) throw new GatewayError('runner_unreachable', `the runner did not start: ${wanted}`)
-  say(`\n  !!  NO MODEL: ${wanted}\n  !!  The echo engine answers instead: it repeats what you say. It is not a language model.\n`)
+  if (options.engine || options.model)
+    throw new GatewayError('runner_unreachable', `the runner did not start: ${wanted}`)
+  say(
+    `\n  !!  NO MODEL: ${wanted}\n  !!  The echo engine answers instead: it repeats what you say. It is not a language model.\n`,
+  )
   const echo = await startRunnerProcess(['--engine', 'echo', '--model', 'smollm2-135m', ...common])
   if (typeof echo !== 'string') return echo
   throw new GatewayError('runner_unreachable', `the runner did not start: ${echo}`)
@@ -61,7 +69,7 @@ function defaultPreset(): string {
   return found ?? (places[0] as string)
 }
 
-/** The default configuration takes what only this start knows from the environment, as any configuration does. */
+/** The default configuration takes what only this start knows from the environment, as every configuration may. */
 async function startDemo(options: Options): Promise<void> {
   const files = prepareFirstRun(resolve('.foldgate'))
   const runner = await startRunner(options, files)

@@ -71,23 +71,35 @@ export function frameOf(text: string): Buffer {
 }
 
 const letters = 'abcdefghijklmnop'
+const stampLength = 14
+const stampHead = Buffer.from('"content":"q')
 
-/** The present instant of the monotonic clock, which all processes share, as a word that no rule takes for personal data. */
-export function stampNow(): string {
-  const digits = process.hrtime.bigint().toString(16).padStart(14, '0')
-  return `q${[...digits].map((digit) => letters[Number.parseInt(digit, 16)]).join('')}q`
-}
-
-/** Finds stamps in what arrived. */
-export const stampPattern: RegExp = /q([a-p]{14})q/g
-
-/** The instant that a stamp says, in milliseconds of the monotonic clock. */
-export function instantOfStamp(word: string): number {
-  const hex = [...word].map((letter) => letters.indexOf(letter).toString(16)).join('')
-  return Number(BigInt(`0x${hex}`)) / 1e6
-}
-
-/** The present instant of the same clock, in milliseconds. */
+/** The present instant of the monotonic clock, which all processes share, in milliseconds. */
 export function instantNow(): number {
-  return Number(process.hrtime.bigint()) / 1e6
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1e3 + nanoseconds / 1e6
+}
+
+/** An event that bears the present instant, as a word that no rule takes for personal data, framed. */
+export function stampedFrame(): Buffer {
+  let micros = Math.round(instantNow() * 1000)
+  for (let at = stampAt + stampLength - 1; at >= stampAt; at--) {
+    stampTemplate[at] = letters.charCodeAt(micros % 16)
+    micros = Math.floor(micros / 16)
+  }
+  return Buffer.from(stampTemplate)
+}
+
+const stampTemplate = frameOf(eventOf(`q${'a'.repeat(stampLength)} `))
+const stampAt = stampTemplate.indexOf(stampHead) + stampHead.length
+
+/** Calls `found` with the instant of every stamped event in the bytes. */
+export function stampsIn(bytes: Buffer, found: (instant: number) => void): void {
+  for (let at = bytes.indexOf(stampHead); at !== -1; at = bytes.indexOf(stampHead, at + 1)) {
+    let micros = 0
+    for (let i = at + stampHead.length; i < at + stampHead.length + stampLength; i++) {
+      micros = micros * 16 + (bytes[i] ?? 97) - 97
+    }
+    found(micros / 1000)
+  }
 }

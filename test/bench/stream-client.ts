@@ -1,4 +1,4 @@
-import { instantNow, instantOfStamp, stampPattern } from './bodies.ts'
+import { instantNow, stampsIn } from './bodies.ts'
 import { percentile } from './figures.ts'
 import { type CallPlan, createRequests, openWire } from './wire-client.ts'
 
@@ -43,12 +43,12 @@ async function readStreams(plan: StreamLoad): Promise<StreamResult> {
     let last = 0
     const wire = await openWire(plan.port, (bytes) => {
       const now = instantNow()
-      for (const [, word = ''] of bytes.toString('latin1').matchAll(stampPattern)) {
-        seen.transits.push(now - instantOfStamp(word))
+      stampsIn(bytes, (written) => {
+        seen.transits.push(now - written)
         if (last === 0) seen.first.push(now - asked)
         else seen.gaps.push(now - last)
         last = now
-      }
+      })
     })
     while (instantNow() < until) {
       last = 0

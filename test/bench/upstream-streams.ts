@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { endEvent, eventOf, frameOf, roleEvent, stampNow, usageEvent } from './bodies.ts'
+import { endEvent, eventOf, frameOf, roleEvent, stampedFrame, usageEvent } from './bodies.ts'
 import type { UpstreamRequest } from './upstream-requests.ts'
 
 /** How streams are played. */
@@ -45,7 +45,7 @@ export function createStreams(plan: StreamPlan): (socket: Socket, request: Upstr
     if (socket.destroyed) playing.delete(stream)
     if (socket.destroyed || socket.writableNeedDrain) return
     if (stream.sent < plan.events) {
-      socket.write(plan.stamped ? frameOf(eventOf(`${stampNow()} `)) : (said[stream.sent % said.length] as Buffer))
+      socket.write(plan.stamped ? stampedFrame() : (said[stream.sent % said.length] as Buffer))
       stream.sent++
       return
     }

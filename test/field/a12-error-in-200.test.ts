@@ -16,7 +16,13 @@ const deltas = ['a', 'b', 'c', 'd', 'e'].map((content) => dataEvent(chatChunk({ 
 const late: readonly (readonly [string, Reply])[] = [
   ['in a read of its own', sseHead().send(...deltas, dataEvent(busy), DONE)],
   ['in the read of the last delta', sseHead().send(deltas.join('') + dataEvent(busy) + DONE)],
-  ['cut in two', sseHead().send(...deltas).cut(dataEvent(busy).slice(0, 25), dataEvent(busy).slice(25)).send(DONE)],
+  [
+    'cut in two',
+    sseHead()
+      .send(...deltas)
+      .cut(dataEvent(busy).slice(0, 25), dataEvent(busy).slice(25))
+      .send(DONE),
+  ],
   ['without the last line end', sseHead().send(...deltas, dataEvent(busy).trimEnd())],
 ]
 
@@ -34,7 +40,10 @@ describe.each(stacks)('A12 behind $name', (stack) => {
     const answer = await post(rig.chat, streamRequest())
     expect(textBefore(answer)).toBe('abcde')
     expect(answer.events).toHaveLength(6)
-    expect(JSON.parse(answer.events.at(-1)?.data ?? '').error).toMatchObject({ message: 'busy (502)', code: 'runner_error' })
+    expect(JSON.parse(answer.events.at(-1)?.data ?? '').error).toMatchObject({
+      message: 'busy (502)',
+      code: 'runner_error',
+    })
     expect(await counted(rig.gateway, 'requests_total', /code="502"/)).toBe(1)
     // It is the runner's failure: it is taken out of rotation.
     expect((await post(rig.chat, streamRequest())).status).toBe(503)
@@ -103,9 +112,15 @@ test.each([
 })
 
 test('A12 an error in a stream is not kept, with an end mark or without', async () => {
-  await using rig = await startRig(late.map(([, reply]) => reply).slice(0, 1).concat(sse([chatChunk({ content: 'fine', finish: 'stop' })])), {
-    stack: cached,
-  })
+  await using rig = await startRig(
+    late
+      .map(([, reply]) => reply)
+      .slice(0, 1)
+      .concat(sse([chatChunk({ content: 'fine', finish: 'stop' })])),
+    {
+      stack: cached,
+    },
+  )
   const request = streamRequest()
   await post(rig.chat, request)
   expect(streamedText((await post(rig.chat, request)).body)).toBe('fine')
@@ -125,5 +140,10 @@ test('A12 an error object is an error event of Anthropic, its message kept', asy
 })
 
 function textBefore(answer: Answer): string {
-  return streamedText(answer.events.slice(0, -1).map(({ data }) => dataEvent(data)).join(''))
+  return streamedText(
+    answer.events
+      .slice(0, -1)
+      .map(({ data }) => dataEvent(data))
+      .join(''),
+  )
 }

@@ -43,13 +43,22 @@ describe.each(matrix)('A14 $name', ({ stack, coding }) => {
 })
 
 test.each(codings)('A14 a message stream of %s events is read', async (coding) => {
-  await using rig = await startRig(sseHead().compress(coding).send(...events, ...end))
+  await using rig = await startRig(
+    sseHead()
+      .compress(coding)
+      .send(...events, ...end),
+  )
   const answer = await post(rig.messages, messageRequest({ stream: true }))
   expect(answer.events.map(({ data }) => JSON.parse(data).delta?.text ?? '').join('')).toBe(words.join(''))
 })
 
 test.each(codings)('A14 a %s stream that breaks off is said in band', async (coding) => {
-  await using rig = await startRig(sseHead().compress(coding).send(...events).reset())
+  await using rig = await startRig(
+    sseHead()
+      .compress(coding)
+      .send(...events)
+      .reset(),
+  )
   const answer = await post(rig.chat, streamRequest())
   expect(JSON.parse(answer.events.at(-1)!.data).error.code).toBe('runner_error')
   expect(answer.text).not.toContain('[DONE]')
@@ -80,9 +89,12 @@ test('A14 a refusal that is compressed is readable', async () => {
 
 test('A14 a document that would fill the memory once decoded is refused', async () => {
   const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024, 0x20))
-  await using rig = await startRig(reply(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }).send(bomb), {
-    stack: spliced,
-  })
+  await using rig = await startRig(
+    reply(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }).send(bomb),
+    {
+      stack: spliced,
+    },
+  )
   const answer = await post(rig.chat, chatRequest())
   expect([answer.status, answer.json().error.code]).toEqual([502, 'runner_protocol'])
 })

@@ -8,14 +8,16 @@ import { failOnLeaks } from '../support/leaks.ts'
 import { rawReply, reply } from '../support/reply.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { chatRequest, counted, messageRequest, type Rig, routesOf, startRig, streamRequest } from './rig.ts'
-import { cached, scanned, spliced, type Stack } from './stacks.ts'
+import { cached, type Stack, scanned, spliced } from './stacks.ts'
 
 failOnLeaks()
 
 // One call at a time: the next one is let in only when the last one's place has been given back.
 const oneAtATime: Stack = {
   name: 'rate-limit',
-  layers: { 'rate-limit': { limits: [{ key_fields: ['client_ip'], concurrent: 1, tokens_per_minute: 1_000_000_000 }] } },
+  layers: {
+    'rate-limit': { limits: [{ key_fields: ['client_ip'], concurrent: 1, tokens_per_minute: 1_000_000_000 }] },
+  },
 }
 const stacks = [spliced, cached, oneAtATime, scanned]
 const word = dataEvent(chatChunk({ content: 'word' }))
