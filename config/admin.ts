@@ -43,7 +43,7 @@ const token: JsonSchema = entry(
 /** The `admin` section. */
 export const adminSchema: JsonSchema = section('The admin port: probes, metrics, and what people on call need.', {
   host: host('Address to listen on. On loopback no token is asked for.'),
-  port: port('TCP port of the admin listener; 0: any free one.', 9901),
+  port: port('TCP port of the admin listener; 0: whichever is free.', 9901),
   tokens: list(
     'Who may use the admin port. Needed for everything but probes and metrics unless it is on loopback.',
     token,

@@ -10,7 +10,7 @@ const proxies: Check = {
         notes.fault(`listen.trustedProxies[${index}]`, 'must be an IP address or a network such as 10.0.0.0/8')
     }
     if (listen.trustedProxies.some((address) => /\/0+$/.test(address))) {
-      notes.warn('listen.trustedProxies', 'trusts every address: any caller can claim any client_ip')
+      notes.warn('listen.trustedProxies', 'trusts every address, so each caller can claim any client_ip')
     }
   },
 }

@@ -54,7 +54,7 @@ const tls: JsonSchema = {
 /** The `listen` section. */
 export const listenSchema: JsonSchema = section('The data port: where callers send their requests.', {
   host: host('Address to listen on; 0.0.0.0 or :: for every one.'),
-  port: port('TCP port of the data listener; 0: any free one.', 8080),
+  port: port('TCP port of the data listener; 0: whichever is free.', 8080),
   bodyLimitBytes: integer('Largest request body, in bytes; a larger one is answered 413.', 33_554_432, {
     minimum: 1_024,
     maximum: 1_073_741_824,

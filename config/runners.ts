@@ -58,7 +58,7 @@ const runner: JsonSchema = entry(
   {
     name: text('Name by which routing, metrics and commands call it.', '^[a-z0-9][a-z0-9._-]{0,62}$'),
     kind: oneOf(
-      'native: the Foldgate runner. openai: any server with the OpenAI API (vLLM, SGLang, llama-server, Ollama, hosted).',
+      'native: the Foldgate runner. openai: every server with the OpenAI API (vLLM, SGLang, llama-server, Ollama, hosted).',
       ['native', 'openai'],
     ),
     url: text('Base URL, http or https; a final /v1 is optional.', '^https?://[^/?#\\s]+[^?#\\s]*$'),

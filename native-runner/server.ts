@@ -19,7 +19,7 @@ const routes: readonly Route[] = [chat, completions, embeddings, models, model, 
 export interface ServerOptions {
   /** Default 127.0.0.1. */
   readonly host?: string
-  /** Default 0: any free port. */
+  /** Default 0, whichever is free. */
   readonly port?: number
   /** Required as `Authorization: Bearer` on everything but `/healthz/*`; absent: nobody is asked. */
   readonly apiKey?: string

@@ -44,7 +44,7 @@ export const pinSchema: JsonSchema = {
       minProperties: 1,
       description: 'Values of input_hash_fields, by path, instead of a whole request.',
     },
-    model: { type: 'string', minLength: 1, description: 'With fields: the model a call must name; absent: any.' },
+    model: { type: 'string', minLength: 1, description: 'With fields: the model a call must name; absent: whichever.' },
     response: { type: ['object', 'string'], description: 'The whole answer as the route gives it, or only its text.' },
   },
 }

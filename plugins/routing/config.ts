@@ -14,7 +14,7 @@ export interface TargetRule {
   readonly min_tokens: number
   /** Shortest prompt it gets, in tokens. */
   readonly min_input_length: number
-  /** Longest prompt it gets, in tokens; null: any. */
+  /** Longest prompt it gets, in tokens; null: no bound. */
   readonly max_input_length: number | null
   /** How large its model is beside the others, such as billions of parameters. */
   readonly size: number
@@ -74,7 +74,7 @@ const target: JsonSchema = {
       type: ['integer', 'null'],
       minimum: 1,
       default: null,
-      description: 'Longest prompt this target gets, in tokens. null: any.',
+      description: 'Longest prompt this target gets, in tokens. null: no bound.',
     },
     size: {
       type: 'number',

@@ -19,7 +19,7 @@ export interface ChangeRecord {
 /** How the admin port listens. */
 export interface AdminOptions {
   readonly host: string
-  /** 0: any free one. */
+  /** 0: whichever is free. */
   readonly port: number
   /** Asked for each request, so that a reload counts at once. */
   readonly rules: () => Omit<AccessRules, 'loopback'>

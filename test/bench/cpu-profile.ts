@@ -11,6 +11,8 @@ export interface ProfileNode {
   readonly id: number
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
   readonly children?: readonly number[]
+  /** Samples by line of the function. */
+  readonly positionTicks?: readonly { readonly line: number; readonly ticks: number }[]
 }
 
 /** One function, or a group of them: shares of the time in which the process was busy. */
@@ -26,6 +28,8 @@ export interface Share {
 export interface ProfileShares {
   readonly functions: readonly Share[]
   readonly rooms: readonly Share[]
+  /** Lines of functions, by what was sampled in them; what they call is not in it. */
+  readonly lines: readonly Share[]
   /** Share of the time in which the process waited. */
   readonly idle: number
 }
@@ -54,8 +58,22 @@ export function sharesOf(profile: CpuProfile, root: string): ProfileShares {
   return {
     functions: add((node) => functionName(node, root)),
     rooms: add((node) => roomOf(node, root)),
+    lines: linesOf(profile, root),
     idle: idle / (idle + busy),
   }
+}
+
+function linesOf({ nodes }: CpuProfile, root: string): Share[] {
+  const ticks = new Map<string, number>()
+  let all = 0
+  for (const node of nodes) {
+    if (isIdle(node)) continue
+    for (const { line, ticks: here } of node.positionTicks ?? []) {
+      all += here
+      if (node.callFrame.url) grow(ticks, `${fileOf(node, root)}:${line}`, here)
+    }
+  }
+  return [...ticks].map(([name, here]) => ({ name, self: here / all, inclusive: here / all }))
 }
 
 function selfTimes({ samples, timeDeltas }: CpuProfile): Map<number, number> {

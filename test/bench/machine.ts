@@ -48,6 +48,19 @@ export function cpuSeconds(pid: number): number {
   }, 0)
 }
 
+/** Seconds of CPU of the threads of a process, by the name of the thread; threads of one name are added up. */
+export function cpuSecondsByThread(pid: number): Map<string, number> {
+  const seconds = new Map<string, number>()
+  for (const thread of threadsOf(pid)) {
+    const [, name = '', rest = ''] = /\((.*)\) (.*)$/s.exec(readText(`/proc/${pid}/task/${thread}/stat`)) ?? []
+    const fields = rest.split(' ')
+    const used = (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksASecond
+    const role = thread === String(pid) ? 'main thread' : name
+    seconds.set(role, (seconds.get(role) ?? 0) + used)
+  }
+  return seconds
+}
+
 /** Bytes of a process that are in memory. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/status`))?.[1]

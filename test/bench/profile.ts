@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createTempDir } from '../support/temp-dir.ts'
 import { type CpuProfile, type Share, sharesOf } from './cpu-profile.ts'
+import { cpuSecondsByThread } from './machine.ts'
 import { callsTo, type Subject, warm } from './measure.ts'
 import { benchOptions } from './options.ts'
 import { createRig, type Rig } from './rig.ts'
@@ -39,7 +40,13 @@ for (const name of positionals.length > 0 ? positionals : ['none', 'six']) {
   print(name, await profileOf(rig, chosen))
 }
 
-async function profileOf(on: Rig, { layers, stream, unique }: Case): Promise<CpuProfile> {
+interface Found {
+  readonly profile: CpuProfile
+  /** Microseconds of CPU a call, by thread. */
+  readonly threads: ReadonlyMap<string, number>
+}
+
+async function profileOf(on: Rig, { layers, stream, unique }: Case): Promise<Found> {
   await using dir = createTempDir()
   const file = values.keep ?? dir.file('gateway.cpuprofile')
   const gateway = await on.gateway({
@@ -53,23 +60,33 @@ async function profileOf(on: Rig, { layers, stream, unique }: Case): Promise<Cpu
   await warm(on, subject, { bodyBytes: 5 * 1024, stream })
   gateway.process.signal('SIGUSR2')
   await gateway.process.shows(/profile begun/)
-  const forMs = Number(values.ms)
-  await on.clients.saturate({ ...callsTo(subject, 5 * 1024), stream, connections: stream ? 96 : 64, forMs })
+  const before = cpuSecondsByThread(pid)
+  const plan = { ...callsTo(subject, 5 * 1024), stream, connections: stream ? 96 : 64, forMs: Number(values.ms) }
+  const { calls } = await on.clients.saturate(plan)
+  const threads = [...cpuSecondsByThread(pid)].map(
+    ([name, used]) => [name, ((used - (before.get(name) ?? 0)) / calls) * 1e6] as const,
+  )
   gateway.process.signal('SIGUSR2')
   await gateway.process.shows(/profile written/)
   await gateway[Symbol.asyncDispose]()
-  return JSON.parse(readFileSync(file, 'utf8')) as CpuProfile
+  return { profile: JSON.parse(readFileSync(file, 'utf8')) as CpuProfile, threads: new Map(threads) }
 }
 
-function print(name: string, profile: CpuProfile): void {
-  const { functions, rooms, idle } = sharesOf(profile, root.tree)
+function print(name: string, { profile, threads }: Found): void {
+  const { functions, rooms, lines, idle } = sharesOf(profile, root.tree)
   const top = Number(values.top)
   console.log(`\n== ${name}: busy ${((1 - idle) * 100).toFixed(0)} % of the time`)
+  for (const [thread, micros] of threads)
+    if (micros >= 1) console.log(`${micros.toFixed(0).padStart(6)} µs a call  ${thread}`)
   list('rooms by self time', rooms, { by: 'self', top })
   list('functions by self time', functions, { by: 'self', top })
-  const own = functions.filter((each) => /(?:^| )(?:dist\/)?(?:proxy|plugins)\//.test(each.name))
+  const own = functions.filter((each) => isOwn.test(each.name))
   list('own functions by inclusive time', own, { by: 'inclusive', top })
+  const ownLines = lines.filter((each) => isOwn.test(each.name))
+  list('own lines by self time', ownLines, { by: 'self', top })
 }
+
+const isOwn = /(?:^| )(?:dist\/)?(?:proxy|plugins)\//
 
 function list(title: string, shares: readonly Share[], { by, top }: { by: 'self' | 'inclusive'; top: number }): void {
   console.log(`\n${title}\n   self   incl`)
