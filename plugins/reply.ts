@@ -89,6 +89,10 @@ export class Reply {
   get ok(): boolean {
     return this.status >= 200 && this.status < 300 && this.#from.kind !== 'opaque'
   }
+  /** The body is here already, whole: nothing can break off any more. */
+  get here(): boolean {
+    return this.#from.chunks !== undefined || Array.isArray(this.#from.bytes)
+  }
   /** True when the caller asked for the usage chunk of a stream. */
   get includeUsage(): boolean {
     return this.#init.includeUsage ?? false
@@ -112,6 +116,18 @@ export class Reply {
     if (!this.#parses()) return this.#watched(this.#rawBytes())
     const shape = { streamed: this.streamed, includeUsage: this.includeUsage }
     return bytesFromBatches(this.batches(), shape)
+  }
+  /** The body of an answer that is not streamed, read to its end. Throws what ended it early. */
+  async whole(): Promise<Buffer> {
+    const { bytes, kind } = this.#from
+    // The common case, a document that is here and nobody changes, needs no generator.
+    if (Array.isArray(bytes) && kind !== 'events' && !this.#parses()) {
+      this.#tell({ kind: 'complete' })
+      return joined(bytes)
+    }
+    const parts: Buffer[] = []
+    for await (const part of this.bytes()) parts.push(part)
+    return joined(parts)
   }
   /** The body as batches of chunks, one a network read; observers and transforms have seen them. */
   batches(): AsyncIterable<Batch> {
@@ -175,9 +191,16 @@ export class Reply {
       ending = { kind: 'failed', error }
       throw error
     } finally {
-      for (const stage of this.#stages) if ('observer' in stage) stage.observer.end?.(ending)
+      this.#tell(ending)
     }
   }
+  #tell(ending: Ending): void {
+    for (const stage of this.#stages) if ('observer' in stage) stage.observer.end?.(ending)
+  }
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
 }
 
 function pushStage(stage: Stage, chunks: readonly Chunk[]): readonly Chunk[] {

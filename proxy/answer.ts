@@ -17,14 +17,11 @@ export interface AnswerFrame {
   begun(streamed: boolean): void
 }
 
-/** An answer in whatever dialect: its status and headers, and a body in parts. */
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  /** An event stream is sent as it comes; anything else whole, with its length. */
-  readonly streamed: boolean
-  readonly parts: AsyncIterable<Buffer | string>
-}
+/** An answer in whatever dialect: an event stream, sent as it comes, or a document, sent whole with its length. */
+export type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>> } & (
+  | { readonly streamed: true; readonly parts: AsyncIterable<Buffer | string> }
+  | { readonly streamed: false; whole(): Promise<Buffer> }
+)
 
 /**
  * Writes an answer. While nothing has left, an error is answered with its own status; afterwards it is said in band and the stream
@@ -36,11 +33,11 @@ export async function writeAnswer(
 ): Promise<GatewayError | undefined> {
   const { response } = frame
   try {
-    const { status, headers, streamed, parts } = await answer()
-    if (streamed) {
-      await writeStream(response, withHead(frame, { status, headers }, parts), frame.times)
+    const said = await answer()
+    if (said.streamed) {
+      await writeStream(response, withHead(frame, said, said.parts), frame.times)
       response.end()
-    } else writeWhole(frame, { status, headers }, await joined(parts))
+    } else writeWhole(frame, said, await said.whole())
     return undefined
   } catch (reason) {
     const error = gatewayErrorFrom(reason)
@@ -87,10 +84,4 @@ async function* withHead(frame: AnswerFrame, head: Head, parts: AsyncIterable<Bu
     }
     yield part
   }
-}
-
-async function joined(parts: AsyncIterable<Buffer | string>): Promise<Buffer> {
-  const all: Buffer[] = []
-  for await (const part of parts) all.push(typeof part === 'string' ? Buffer.from(part) : part)
-  return all.length === 1 ? (all[0] as Buffer) : Buffer.concat(all)
 }

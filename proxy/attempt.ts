@@ -185,11 +185,11 @@ function withoutUsage({ route }: Call): BodyWishes['usage'] {
   return route === 'messages' ? 'never' : 'as-asked'
 }
 
-function readAlready(body: Buffer): Pick<Exchange, 'body' | 'firstByte' | 'drop'> {
+function readAlready(body: Buffer): Pick<Exchange, 'body' | 'whole' | 'firstByte' | 'drop'> {
   const parts = async function* () {
     yield body
   }
-  return { body: parts(), firstByte: async () => body[0] ?? -1, drop: () => undefined }
+  return { body: parts(), whole: async () => body, firstByte: async () => body[0] ?? -1, drop: () => undefined }
 }
 
 function headersOf(line: Line, call: Call, watch: AttemptWatch): string[] {

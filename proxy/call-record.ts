@@ -32,8 +32,8 @@ export interface CallRecord extends Witness {
   readonly startedAt: number
   readonly layers: readonly LayerRecord[]
   readonly attempts: AttemptRecord[]
-  /** Facts as the innermost layer that was asked saw them. */
-  readonly call: Call | undefined
+  /** The call as the innermost layer that was asked saw it, while it is under way. */
+  call: Call | undefined
   source: 'gateway' | 'runner' | 'cache'
   /** The answer began as an event stream. */
   streamed: boolean

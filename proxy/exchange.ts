@@ -32,6 +32,8 @@ export interface Exchange {
   readonly headers: IncomingHttpHeaders
   /** Reading slowly pauses the socket; leaving early closes it. Throws {@link GatewayError}. */
   readonly body: AsyncIterable<Buffer>
+  /** The body read to its end, in place of `body`. Throws `runner_protocol` when it is longer than `maxBytes`. */
+  whole(maxBytes: number): Promise<Buffer>
   /** The first byte of the body that is not white space, once it is there; -1 for an empty body. Takes nothing away. */
   firstByte(): Promise<number>
   /** Gives the exchange up; a body that was not read to its end takes its socket with it. */
@@ -57,7 +59,8 @@ export async function sendFresh(dispatcher: Dispatcher, outgoing: Outgoing): Pro
   try {
     return await first.exchange
   } catch (reason) {
-    if (!first.receiver.reused || !isBroken(reason) || outgoing.signal.aborted) throw reason
+    const { reused, answered } = first.receiver
+    if (!reused || answered || !isBroken(reason) || outgoing.signal.aborted) throw reason
     return await send(dispatcher, outgoing)
   }
 }
@@ -83,6 +86,8 @@ function dispatched(dispatcher: Dispatcher, outgoing: Outgoing): { exchange: Pro
 // A class because it holds a socket: undici calls its methods, and its body is pulled from.
 class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
   reused = false
+  /** A byte of an answer has come. */
+  answered = false
   readonly #signal: AbortSignal
   readonly #patience: Patience | undefined
   readonly #resolve: (exchange: Exchange) => void
@@ -95,6 +100,7 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
   #wake: (() => void) | undefined
   #startedAt = 0
   #begun = false
+  #collecting = false
   #silence: NodeJS.Timeout | undefined
   readonly #onAbort = (): void => this.abort()
 
@@ -121,10 +127,20 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
     this.#startedAt = performance.now()
     if (this.#ended) controller.abort(new errors.RequestAbortedError())
   }
+  onResponseStarted(): void {
+    this.answered = true
+  }
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     if (this.#patience) this.#expect(this.#patience.firstByteMs - (performance.now() - this.#startedAt))
-    this.#resolve({ status, headers, body: this.#body(), firstByte: () => this.#firstByte(), drop: () => this.abort() })
+    this.#resolve({
+      status,
+      headers,
+      body: this.#body(),
+      whole: (maxBytes) => this.#whole(maxBytes),
+      firstByte: () => this.#firstByte(),
+      drop: () => this.abort(),
+    })
   }
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
     this.#queue.push(bytes)
@@ -134,7 +150,7 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
       this.#begun = true
       if (this.#patience) this.#expect(this.#patience.idleMs)
     }
-    if (this.#queued > highWater) {
+    if (this.#queued > highWater && !this.#collecting) {
       controller.pause()
       clearTimeout(this.#silence)
     }
@@ -186,6 +202,17 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
       // Whoever stops reading early gives the exchange up.
       this.abort()
     }
+  }
+  async #whole(maxBytes: number): Promise<Buffer> {
+    this.#collecting = true
+    if (this.#controller?.paused) this.#controller.resume()
+    while (!this.#ended && this.#queued <= maxBytes) await this.#more()
+    if (this.#error) throw this.#error
+    if (this.#queued > maxBytes) {
+      this.abort()
+      throw gatewayError('runner_protocol', `the runner's answer is longer than ${maxBytes} bytes`)
+    }
+    return this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue, this.#queued)
   }
   async #firstByte(): Promise<number> {
     for (;;) {

@@ -9,7 +9,6 @@ const allowed: ReadonlySet<string> = new Set([
   'content-language',
   'content-length',
   'content-type',
-  'expect',
   'if-match',
   'if-modified-since',
   'if-none-match',

@@ -7,7 +7,7 @@ import type { Clock } from '../plugins/host.ts'
 import { layers } from '../plugins/index.ts'
 import { createTokenEstimator } from '../plugins/token-estimator.ts'
 import { type ChangeRecord, startAdmin } from './admin/listener.ts'
-import { createStories } from './admin/stories.ts'
+import { createMemory } from './admin/stories.ts'
 import { tokensFromConfig } from './admin/tokens.ts'
 import { createDrain } from './drain.ts'
 import { createFlights } from './flights.ts'
@@ -17,7 +17,7 @@ import type { Rooms } from './rooms.ts'
 import { createDataServer, type TlsFiles } from './server.ts'
 import { openSetup, type Setup } from './setup.ts'
 import { createStore } from './store/index.ts'
-import { accessLineFromStory, storyFromRecord } from './stories.ts'
+import { accessLineFrom, type PastCall, pastCallFrom } from './stories.ts'
 import { createLog, type GatewayLog, type LogOptions } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 import { createTracing } from './telemetry/tracing.ts'
@@ -47,6 +47,9 @@ export interface GatewayOptions {
   readonly logTo?: LogOptions['destination']
 }
 
+// Levels at which no call is logged: its line is not even made.
+const quiet: ReadonlySet<string> = new Set(['warn', 'error', 'fatal', 'silent'])
+
 type Config = GatewayConfig<StoreConfig>
 
 /** Starts a gateway: store, telemetry, layers, the two listeners. Throws `config_invalid`, or what keeps a port from opening. */
@@ -62,9 +65,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     draining: () => drain.begun,
     noteFeedback: ({ id, score }) => noteFeedback(equipment, id, score),
     remember(caller, record, ended) {
-      const story = storyFromRecord(caller, record, ended)
-      stories.remember(story)
-      log.access(accessLineFromStory(story, caller.request.method ?? 'GET'), record.span)
+      const past = pastCallFrom(caller, record, ended)
+      stories.remember(past)
+      if (!quiet.has(log.level)) log.access(accessLineFrom(past, caller.request.method ?? 'GET'), record.span)
     },
   }
   const { config } = configured.setup()
@@ -125,7 +128,7 @@ async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOption
     store,
     http,
     flights: createFlights(),
-    stories: createStories(),
+    stories: createMemory<PastCall>(),
     async close() {
       await Promise.all([store.close(), http.close(), tracing.close()])
       await log.flush()
@@ -175,10 +178,10 @@ function tlsFiles({ listen: { tls } }: Config, file: (path: string) => Buffer): 
 }
 
 function noteFeedback({ stories, log }: Equipment, id: string, score: number): boolean {
-  const story = stories.find(id)
-  if (!story) return false
-  stories.remember({ ...story, feedback: score })
-  log.info({ id: story.id, score }, 'feedback')
+  const past = stories.find(id)
+  if (!past) return false
+  past.feedback = score
+  log.info({ id: past.id, score }, 'feedback')
   return true
 }
 

@@ -4,10 +4,11 @@ import { foldable } from '../plugins/flow.ts'
 import { layers } from '../plugins/index.ts'
 import type { Layer } from '../plugins/layer.ts'
 import type { Health, LayerStory, LayerView, Operations, RunnerView, StatusView } from './admin/operations.ts'
-import type { Stories } from './admin/stories.ts'
+import type { Memory } from './admin/stories.ts'
 import type { Drain } from './drain.ts'
 import type { Flights } from './flights.ts'
 import type { Setup } from './setup.ts'
+import { type PastCall, storyFromPastCall } from './stories.ts'
 import type { GatewayLog } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import { version } from './version.ts'
@@ -18,7 +19,7 @@ export interface OperationsParts {
   readonly live: LiveConfig
   readonly drain: Drain
   readonly flights: Flights
-  readonly stories: Stories
+  readonly stories: Memory<PastCall>
   readonly metrics: Metrics
   readonly log: GatewayLog
   readonly startedAt: number
@@ -40,7 +41,10 @@ export function createOperations(parts: OperationsParts): Operations {
     layers: views,
     config: () => ({ config: live.current.view, digest: live.current.digest, lastReload: live.lastReload }),
     reload: (by) => live.reload(by.name),
-    explain: stories.find,
+    explain(id) {
+      const past = stories.find(id)
+      return past && storyFromPastCall(past)
+    },
     explainLayer: (name) => layerStory(name, parts),
     drain(by, reason) {
       log.info({ by: by.name, reason }, 'told to drain')

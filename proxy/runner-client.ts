@@ -62,6 +62,11 @@ export function createRunnerClient(parts: RunnerClientParts): RunnerClient {
         const leave = once((outcome: Outcome) => parts.board.leave(target.runner, tokens, outcome))
         try {
           const reply = await attemptOnce(line, target, { call, options, names: parts.names })
+          if (reply.here) {
+            leave('healthy')
+            return reply
+          }
+          // A stream that nobody begins to read never ends by itself.
           call.signal.addEventListener('abort', () => leave('unknown'))
           return reply.observe({ end: (ending) => leave(outcomeOf(ending)) })
         } catch (reason) {

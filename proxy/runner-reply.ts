@@ -27,17 +27,35 @@ export interface ReplyContext {
  */
 export async function replyFromExchange(exchange: Exchange, context: ReplyContext): Promise<Reply> {
   if (exchange.status >= 300) return await refusedReply(exchange, context)
-  const body = decoded(exchange.body, exchange.headers['content-encoding'])
-  const kind = await kindOfBody(exchange)
-  const init = initOf(exchange, context)
-  if (kind === 'events') {
-    const { maxEventBytes, holdMs } = context
-    return replyFromBytes(init, 'events', await peekEvents(body, { maxEventBytes, holdMs }))
+  const coding = exchange.headers['content-encoding']
+  if (!context.streamed && isPlain(coding))
+    return wholeReply(exchange, context, await exchange.whole(context.maxBodyBytes))
+  const body = decoded(exchange.body, coding)
+  if ((await kindOfBody(exchange)) === 'events') return eventsReply(exchange, context, body)
+  return wholeReply(exchange, context, await wholeBody(body, context.maxBodyBytes))
+}
+
+/** An answer read whole before its head goes out, so that a torn one can still be said with its true status. */
+function wholeReply(exchange: Exchange, context: ReplyContext, body: Buffer): Reply | Promise<Reply> {
+  if (isPlain(exchange.headers['content-encoding']) && kindOfBytes(body, exchange.headers) === 'events') {
+    return eventsReply(exchange, context, once(body))
   }
-  // A whole answer is read before its head goes out, so that a torn one can still be said with its true status.
-  const whole = withoutEndMark(await wholeBody(body, context.maxBodyBytes))
+  const whole = withoutEndMark(body)
   throwReported(whole)
-  return replyFromBytes(init, kind, [whole])
+  return replyFromBytes(initOf(exchange, context), 'json', [whole])
+}
+
+async function eventsReply(exchange: Exchange, context: ReplyContext, body: AsyncIterable<Buffer>): Promise<Reply> {
+  const { maxEventBytes, holdMs } = context
+  return replyFromBytes(initOf(exchange, context), 'events', await peekEvents(body, { maxEventBytes, holdMs }))
+}
+
+async function* once(body: Buffer): AsyncGenerator<Buffer> {
+  yield body
+}
+
+function isPlain(coding: string | undefined): boolean {
+  return coding === undefined || coding === 'identity'
 }
 
 function initOf({ status, headers }: Exchange, context: ReplyContext) {
@@ -73,11 +91,16 @@ function throwReported(whole: Buffer): void {
 const openers = new Set([0x7b, 0x5b])
 const fieldStarts = new Set([...'deir:'].map((char) => char.charCodeAt(0)))
 
-async function kindOfBody(exchange: Exchange): Promise<BodyKind> {
-  const { headers } = exchange
-  if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
-    return kindOfType(headers['content-type'])
-  const first = await exchange.firstByte()
+async function kindOfBody({ headers, firstByte }: Exchange): Promise<BodyKind> {
+  if (!isPlain(headers['content-encoding'])) return kindOfType(headers['content-type'])
+  return kindFromByte(await firstByte(), headers)
+}
+
+function kindOfBytes(body: Buffer, headers: IncomingHttpHeaders): BodyKind {
+  return kindFromByte(body.find((byte) => byte > 0x20) ?? -1, headers)
+}
+
+function kindFromByte(first: number, headers: IncomingHttpHeaders): BodyKind {
   // A byte order mark says nothing.
   if (first === 0xef) return kindOfType(headers['content-type'])
   if (openers.has(first)) return 'json'

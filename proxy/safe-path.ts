@@ -18,10 +18,11 @@ export function safePath(target: string): SafePath {
   const [path = '', ...query] = target.split('?')
   if (!path.startsWith('/')) throw unsafe('is not an absolute path')
   let decoded = path
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; ; round++) {
     checkOnce(decoded)
     const next = decodedOnce(decoded, round)
     if (next === decoded) break
+    if (round === maxRounds) throw unsafe('is encoded too many times')
     decoded = next
   }
   const plain = decoded
@@ -30,6 +31,9 @@ export function safePath(target: string): SafePath {
     .toLowerCase()
   return { raw: path + withoutSecrets(query.join('?')), plain }
 }
+
+// No server decodes a path more often than this.
+const maxRounds = 4
 
 function checkOnce(path: string): void {
   for (let i = 0; i < path.length; i++) {
@@ -55,8 +59,13 @@ function decodedOnce(path: string, round: number): string {
 
 function withoutSecrets(query: string): string {
   if (!query) return ''
-  const kept = query.split('&').filter((pair) => !secretParameters.has((pair.split('=')[0] ?? '').toLowerCase()))
+  const kept = query.split('&').filter((pair) => !secretParameters.has(nameOf(pair)))
   return kept.length > 0 ? `?${kept.join('&')}` : ''
+}
+
+function nameOf(pair: string): string {
+  const name = pair.split('=')[0] ?? ''
+  return decodedOnce(name, 1).trim().toLowerCase()
 }
 
 function unsafe(why: string) {

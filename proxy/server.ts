@@ -2,14 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { GatewayConfig } from '../config/schema.ts'
-import {
-  type ErrorCode,
-  type GatewayError,
-  gatewayError,
-  gatewayErrorFrom,
-  openaiErrorBody,
-} from '../plugins/errors.ts'
+import { type ErrorCode, type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import { writeError } from './answer.ts'
+import { drainBody } from './byte-limit.ts'
+import { answerClientError } from './client-error.ts'
 import { dialectOfPath } from './dialect.ts'
 import type { Rooms } from './rooms.ts'
 import { feedback } from './routes/feedback.ts'
@@ -18,6 +14,7 @@ import { messages } from './routes/messages.ts'
 import { serveModels } from './routes/models.ts'
 import { chat, completions, embeddings } from './routes/openai.ts'
 import { passthrough } from './routes/passthrough.ts'
+import { isWebSocket } from './routes/passthrough-upgrade.ts'
 import { beginVisit, finish, frameOf, type Http } from './visit.ts'
 
 /** The data port's listener. */
@@ -31,8 +28,12 @@ export interface DataServer {
 
 const inference: readonly InferenceRoute[] = [chat, completions, embeddings, messages]
 
-/** Paths that answer here; what is passed through must not reach a runner under one of them. */
-export const ownPaths: readonly string[] = [...inference.map(({ path }) => path), '/v1/models', '/v1/feedback']
+/** Paths that answer here and the methods they know; what is passed through must not reach a runner under one of them. */
+export const ownPaths: ReadonlyMap<string, string> = new Map([
+  ...inference.map(({ path }) => [path, 'POST'] as const),
+  ['/v1/models', 'GET, HEAD'],
+  ['/v1/feedback', 'POST'],
+])
 
 /** Makes the listener: routes, size limits, the error map. Nothing listens before `listen`. */
 export function createDataServer(rooms: Rooms, { listen }: GatewayConfig, tls: TlsFiles | undefined): DataServer {
@@ -44,7 +45,7 @@ export function createDataServer(rooms: Rooms, { listen }: GatewayConfig, tls: T
     forceCloseConnections: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 1024 },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(rooms, error, socket as Socket),
     frameworkErrors: (error, request, reply) => refuse(rooms, error as FastifyError, request.raw, reply.hijack().raw),
     ...serverOptions(listen, tls),
   }) as unknown as FastifyInstance
@@ -52,9 +53,8 @@ export function createDataServer(rooms: Rooms, { listen }: GatewayConfig, tls: T
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   for (const kind of inference) {
     app.post(kind.path, (request, reply) => {
-      reply.hijack()
-      const inbound = { request: request.raw, response: reply.raw, body: bodyOf(request) }
-      return serveInference(rooms, kind, inbound)
+      const body = bodyOf(request)
+      return serveInference(rooms, kind, { request: request.raw, response: reply.hijack().raw, body })
     })
   }
   app.get('/v1/models', (request, reply) => serveModels(rooms, { request: request.raw, response: reply.hijack().raw }))
@@ -62,6 +62,10 @@ export function createDataServer(rooms: Rooms, { listen }: GatewayConfig, tls: T
     feedback(rooms, bodyOf(request), { request: request.raw, response: reply.hijack().raw }),
   )
   app.register(async (inner) => passthrough(inner, rooms, ownPaths))
+  app.setNotFoundHandler((request, reply) =>
+    refuseCall(rooms, unknownMethod(request.method), { request: request.raw, response: reply.hijack().raw }),
+  )
+  answerExpectations(app, rooms, listen.bodyLimitBytes)
   app.setErrorHandler((error: FastifyError, request, reply) => refuse(rooms, error, request.raw, reply.hijack().raw))
   return listener(app, listen)
 }
@@ -74,7 +78,11 @@ export interface TlsFiles {
 }
 
 function serverOptions(listen: GatewayConfig['listen'], tls: TlsFiles | undefined) {
-  const http = { maxHeaderSize: listen.maxHeaderBytes }
+  const http = {
+    maxHeaderSize: listen.maxHeaderBytes,
+    // An offer of another protocol, such as the h2c that some clients make with every request, may be ignored (RFC 9110 §7.8).
+    shouldUpgradeCallback: isWebSocket,
+  }
   const requestCert = listen.tls?.requestClientCert ?? false
   return tls ? { https: { ...http, ...tls, requestCert, rejectUnauthorized: requestCert } } : { http }
 }
@@ -110,31 +118,31 @@ function refuse(rooms: Rooms, error: FastifyError, request: IncomingMessage, res
   refuseCall(rooms, errorFromFramework(error), { request, response })
 }
 
-/** Answers a request that reached no route. */
-export function refuseCall(rooms: Rooms, error: GatewayError, http: Http): void {
-  const kind = { route: 'passthrough', path: '/*', dialect: dialectOfPath(http.request.url ?? '') } as const
-  const visit = beginVisit(rooms, kind, http)
-  if (!http.response.headersSent) writeError(frameOf(rooms, visit), error)
-  finish(rooms, visit, error)
+function unknownMethod(method: string): GatewayError {
+  return gatewayError('method_not_allowed', `${method} is not allowed`, { field: 'method' })
 }
 
-/** A request that is not HTTP, or whose head is too large, gets a small answer and its connection is closed. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const code: ErrorCode =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? 'header_fields_too_large'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? 'request_timeout'
-        : 'invalid_request'
-  const fault = gatewayError(
-    code,
-    code === 'invalid_request' ? 'the request is not valid HTTP' : code.replaceAll('_', ' '),
-  )
-  const body = JSON.stringify(openaiErrorBody(fault))
-  socket.end(
-    `HTTP/1.1 ${fault.status} Refused\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
+/** `Expect: 100-continue` is granted only to a body that may be sent; an expectation nobody knows is refused (RFC 9110 §10.1.1). */
+function answerExpectations({ server }: FastifyInstance, rooms: Rooms, bodyLimit: number): void {
+  server.on('checkContinue', (request, response) => {
+    if (Number(request.headers['content-length'] ?? 0) <= bodyLimit) response.writeContinue()
+    server.emit('request', request, response)
+  })
+  server.on('checkExpectation', (request, response) => {
+    const error = gatewayError('invalid_request', 'the expectation is not one that can be met', { status: 417 })
+    refuseCall(rooms, error, { request, response })
+  })
+}
+
+/** Answers a request that reached no route. */
+function refuseCall(rooms: Rooms, error: GatewayError, http: Http): void {
+  const path = (http.request.url ?? '').split('?')[0] ?? ''
+  const passed = { route: 'passthrough', path: '/*', dialect: dialectOfPath(path) } as const
+  const kind = inference.find((each) => each.path === path) ?? passed
+  const visit = beginVisit(rooms, kind, http)
+  if (!http.response.headersSent) writeError(frameOf(rooms, visit), error)
+  if (error.code === 'body_too_large') drainBody(http.request, 4 * visit.setup.config.listen.bodyLimitBytes)
+  finish(rooms, visit, error)
 }
 
 function listener(app: FastifyInstance, listen: GatewayConfig['listen']): DataServer {

@@ -76,7 +76,8 @@ export function frameOf(rooms: Rooms, visit: Visit): AnswerFrame {
 /** The call is over, however it ended: metrics, span, log line, and everything that hung on it given back. */
 export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undefined): void {
   const { caller, kind, record, setup } = visit
-  const left = caller.signal.aborted && !caller.response.writableFinished
+  const told = failure !== undefined && failure.code !== 'client_closed'
+  const left = !told && caller.signal.aborted && !caller.response.writableFinished
   const error = left ? gatewayError('client_closed', 'the caller went away') : failure
   record.error = error
   if (error) caller.over()

@@ -41,33 +41,41 @@ export interface CallStory {
   readonly attempts: readonly AttemptPart[]
 }
 
+/** What a remembered call is found by. */
+export interface Remembered {
+  /** The id minted for the call. */
+  readonly id: string
+  /** The id the caller knows. */
+  readonly requestId: string
+}
+
 /** The last calls, so many and no more. */
-export interface Stories {
+export interface Memory<Entry extends Remembered> {
   readonly size: number
-  remember(story: CallStory): void
+  remember(entry: Entry): void
   /** By request id, the latest of several, or by call id. */
-  find(id: string): CallStory | undefined
+  find(id: string): Entry | undefined
 }
 
 /** Makes a memory of the last `capacity` calls, by default 1000; the oldest goes when another comes. */
-export function createStories(capacity = 1_000): Stories {
-  const ring: CallStory[] = []
-  const byId = new Map<string, CallStory>()
+export function createMemory<Entry extends Remembered>(capacity = 1_000): Memory<Entry> {
+  const ring: Entry[] = []
+  const byId = new Map<string, Entry>()
   let oldest = 0
-  const forget = (story: CallStory): void => {
-    for (const id of [story.id, story.requestId]) if (byId.get(id) === story) byId.delete(id)
+  const forget = (entry: Entry): void => {
+    for (const id of [entry.id, entry.requestId]) if (byId.get(id) === entry) byId.delete(id)
   }
   return {
     get size() {
       return ring.length
     },
-    remember(story) {
+    remember(entry) {
       const gone = ring[oldest]
       if (gone) forget(gone)
-      ring[oldest] = story
+      ring[oldest] = entry
       oldest = (oldest + 1) % capacity
-      byId.set(story.requestId, story)
-      byId.set(story.id, story)
+      byId.set(entry.id, entry)
+      if (entry.requestId !== entry.id) byId.set(entry.requestId, entry)
     },
     find: (id) => byId.get(id),
   }

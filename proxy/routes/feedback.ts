@@ -42,7 +42,7 @@ export async function feedback(rooms: Rooms, body: Buffer, http: Http): Promise<
       },
       witness: visit.record,
     })
-    return { status: reply.status, headers: reply.headers, streamed: false, parts: reply.bytes() }
+    return { status: reply.status, headers: reply.headers, streamed: false, whole: () => reply.whole() }
   })
   finish(rooms, visit, error)
 }

@@ -24,7 +24,7 @@ async function toAnswer(reply: Reply, call: Call): Promise<Answer> {
   if (reply.streamed) return { status, headers, streamed: true, parts: translated(reply, model) }
   const { completion } = await reply.collect()
   const message = Buffer.from(JSON.stringify(messageFromCompletion(completion, model)))
-  return { status, headers, streamed: false, parts: only(message) }
+  return { status, headers, streamed: false, whole: async () => message }
 }
 
 async function* translated(reply: Reply, model: string): AsyncGenerator<string> {
@@ -36,10 +36,6 @@ async function* translated(reply: Reply, model: string): AsyncGenerator<string> 
   }
   const rest = stream.end()
   if (rest) yield rest
-}
-
-async function* only(body: Buffer): AsyncGenerator<Buffer> {
-  yield body
 }
 
 /** A 4xx that the runner said in OpenAI's dialect, as our error, so that it is said again in Anthropic's. */

@@ -21,7 +21,12 @@ export async function serveModels(rooms: Rooms, http: Http): Promise<void> {
       },
       witness: record,
     })
-    return { status: reply.status, headers: reply.headers, streamed: false, parts: reply.bytes() } satisfies Answer
+    return {
+      status: reply.status,
+      headers: reply.headers,
+      streamed: false,
+      whole: () => reply.whole(),
+    } satisfies Answer
   })
   finish(rooms, visit, error)
 }

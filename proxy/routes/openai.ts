@@ -3,12 +3,11 @@ import type { Answer } from '../answer.ts'
 import { openai } from '../dialect.ts'
 import type { InferenceRoute } from './inference.ts'
 
-const passOn = (reply: Reply): Answer => ({
-  status: reply.status,
-  headers: reply.headers,
-  streamed: reply.streamed && reply.ok,
-  parts: reply.bytes(),
-})
+function passOn(reply: Reply): Answer {
+  const { status, headers } = reply
+  if (reply.streamed && reply.ok) return { status, headers, streamed: true, parts: reply.bytes() }
+  return { status, headers, streamed: false, whole: () => reply.whole() }
+}
 
 /** `POST /v1/chat/completions` (OpenAI). */
 export const chat: InferenceRoute = { route: 'chat', path: '/v1/chat/completions', dialect: openai, toAnswer: passOn }

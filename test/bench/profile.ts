@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createTempDir } from '../support/temp-dir.ts'
+import { type Case, caseNamed, startCase } from './cases.ts'
 import { type CpuProfile, type Share, sharesOf } from './cpu-profile.ts'
 import { cpuSecondsByThread } from './machine.ts'
-import { callsTo, type Subject, warm } from './measure.ts'
+import { callsTo, warm } from './measure.ts'
 import { benchOptions } from './options.ts'
 import { createRig, type Rig } from './rig.ts'
 
-/** `node test/bench/profile.ts [none|six|hit|spliced|stream] [--top N --ms N --tree DIR]`: where a saturated gateway spends its time. */
+/** `node test/bench/profile.ts [bare|none|six|hit|spliced|stream] [--top N --ms N --tree DIR]`: where a saturated gateway spends its time. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -18,26 +19,11 @@ const { values, positionals } = parseArgs({
   },
 })
 
-interface Case {
-  readonly layers: boolean
-  readonly stream: boolean
-  readonly unique: boolean
-}
-
-const cases: Readonly<Record<string, Case>> = {
-  none: { layers: false, stream: false, unique: true },
-  six: { layers: true, stream: false, unique: true },
-  hit: { layers: true, stream: false, unique: false },
-  spliced: { layers: false, stream: true, unique: true },
-  stream: { layers: true, stream: true, unique: true },
-}
-
+const isOwn = /(?:^| )(?:dist\/)?(?:proxy|plugins)\//
 const root = benchOptions(['--source', ...(values.tree ? ['--tree', values.tree] : [])])
 await using rig = await createRig(root)
 for (const name of positionals.length > 0 ? positionals : ['none', 'six']) {
-  const chosen = cases[name]
-  if (!chosen) throw new TypeError(`there is no case "${name}": ${Object.keys(cases).join(' ')}`)
-  print(name, await profileOf(rig, chosen))
+  print(name, await profileOf(rig, caseNamed(name)))
 }
 
 interface Found {
@@ -46,29 +32,27 @@ interface Found {
   readonly threads: ReadonlyMap<string, number>
 }
 
-async function profileOf(on: Rig, { layers, stream, unique }: Case): Promise<Found> {
+async function profileOf(on: Rig, chosen: Case): Promise<Found> {
   await using dir = createTempDir()
   const file = values.keep ?? dir.file('gateway.cpuprofile')
-  const gateway = await on.gateway({
-    layers: layers ? on.layers.all : {},
-    upstream: stream ? on.upstream.flood : on.upstream.json,
+  const { proxy, subject, load } = await startCase(on, 'profiled', {
+    case: chosen,
     nodeFlags: ['--import', new URL('profiler.ts', import.meta.url).href],
     env: { BENCH_PROFILE: file },
   })
-  const { port, pid } = gateway
-  const subject: Subject = { name: 'profiled', port, pid, unique, ...(layers ? { token: on.layers.token } : {}) }
-  await warm(on, subject, { bodyBytes: 5 * 1024, stream })
-  gateway.process.signal('SIGUSR2')
-  await gateway.process.shows(/profile begun/)
+  await warm(on, subject, load)
+  const { process: running, pid } = proxy
+  running.signal('SIGUSR2')
+  await running.shows(/profile begun/)
   const before = cpuSecondsByThread(pid)
-  const plan = { ...callsTo(subject, 5 * 1024), stream, connections: stream ? 96 : 64, forMs: Number(values.ms) }
+  const plan = { ...callsTo(subject, load.bodyBytes), ...load, forMs: Number(values.ms) }
   const { calls } = await on.clients.saturate(plan)
   const threads = [...cpuSecondsByThread(pid)].map(
     ([name, used]) => [name, ((used - (before.get(name) ?? 0)) / calls) * 1e6] as const,
   )
-  gateway.process.signal('SIGUSR2')
-  await gateway.process.shows(/profile written/)
-  await gateway[Symbol.asyncDispose]()
+  running.signal('SIGUSR2')
+  await running.shows(/profile written/)
+  await proxy[Symbol.asyncDispose]()
   return { profile: JSON.parse(readFileSync(file, 'utf8')) as CpuProfile, threads: new Map(threads) }
 }
 
@@ -78,24 +62,17 @@ function print(name: string, { profile, threads }: Found): void {
   console.log(`\n== ${name}: busy ${((1 - idle) * 100).toFixed(0)} % of the time`)
   for (const [thread, micros] of threads)
     if (micros >= 1) console.log(`${micros.toFixed(0).padStart(6)} µs a call  ${thread}`)
-  list('rooms by self time', rooms, { by: 'self', top })
-  list('functions by self time', functions, { by: 'self', top })
-  const own = functions.filter((each) => isOwn.test(each.name))
-  list('own functions by inclusive time', own, { by: 'inclusive', top })
-  const ownLines = lines.filter((each) => isOwn.test(each.name))
-  list('own lines by self time', ownLines, { by: 'self', top })
-}
-
-const isOwn = /(?:^| )(?:dist\/)?(?:proxy|plugins)\//
-
-function list(title: string, shares: readonly Share[], { by, top }: { by: 'self' | 'inclusive'; top: number }): void {
-  console.log(`\n${title}\n   self   incl`)
-  for (const { name, self, inclusive } of shares.toSorted((a, b) => b[by] - a[by]).slice(0, top)) {
-    if (Math.max(self, inclusive) < 0.002) break
-    console.log(`${percent(self)} ${percent(inclusive)}  ${name}`)
+  const micros = threads.get('main thread') ?? Number.NaN
+  const list = (title: string, shares: readonly Share[], by: 'self' | 'inclusive'): void => {
+    console.log(`\n${title}, in µs a call\n    self    incl`)
+    for (const { name: what, self, inclusive } of shares.toSorted((a, b) => b[by] - a[by]).slice(0, top)) {
+      console.log(`${(self * micros).toFixed(1).padStart(8)}${(inclusive * micros).toFixed(1).padStart(8)}  ${what}`)
+    }
   }
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)}%`.padStart(6)
+  list('rooms by self time', rooms, 'self')
+  list('functions by self time', functions, 'self')
+  const own = functions.filter((each) => isOwn.test(each.name))
+  list('own functions by inclusive time', own, 'inclusive')
+  const ownLines = lines.filter((each) => isOwn.test(each.name))
+  list('own lines by self time', ownLines, 'self')
 }

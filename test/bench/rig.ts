@@ -21,26 +21,38 @@ export interface Rig extends AsyncDisposable {
   gateway(plan: GatewayPlan): Promise<RunningGateway>
   /** nginx in front of the plain upstream; undefined where it is not installed. Started on first use. */
   nginx(): Promise<Nginx | undefined>
+  /** The least that a proxy in Node can be, in front of the plain upstream. */
+  bare(plan?: ProcessPlan): Promise<RunningProxy>
 }
 
 /** What a gateway is started with. */
-export interface GatewayPlan {
+export interface GatewayPlan extends ProcessPlan {
   readonly layers: Readonly<Record<string, unknown>>
   /** Port of the upstream behind it. */
   readonly upstream: number
   readonly redis?: string
+}
+
+/** How a process is started beside its arguments. */
+export interface ProcessPlan {
+  /** The project whose gateway it is; default: the one of the options. */
+  readonly tree?: string
   /** Flags for Node. */
   readonly nodeFlags?: readonly string[]
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A gateway in a process of its own. */
-export interface RunningGateway extends AsyncDisposable {
+/** A proxy in a process of its own. */
+export interface RunningProxy extends AsyncDisposable {
   readonly port: number
-  readonly adminPort: number
   readonly pid: number
   readonly process: RunningProcess
+}
+
+/** A gateway in a process of its own. */
+export interface RunningGateway extends RunningProxy {
+  readonly adminPort: number
 }
 
 /** Starts the upstream and prepares everything else. */
@@ -67,12 +79,26 @@ export async function createRig(options: BenchOptions): Promise<Rig> {
     async gateway(plan) {
       const places = { ...plan, port: await freePort(), adminPort: await freePort() }
       const config = file(`gateway-${files++}.yaml`, gatewayConfig(places))
-      const line = [process.execPath, ...(plan.nodeFlags ?? []), entryPoint(options), 'serve', config]
+      const line = [
+        process.execPath,
+        ...(plan.nodeFlags ?? []),
+        entryPoint({ ...options, tree: plan.tree ?? options.tree }),
+        'serve',
+        config,
+      ]
       return started.use(await startGatewayProcess({ ...pinned(cores.tested, line), env: plan.env ?? {} }, places))
     },
     nginx() {
       nginx ??= startNginx(dir, ports.json, cores.tested).then((running) => started.use(running))
       return nginx
+    },
+    async bare({ nodeFlags = [], env = {} } = {}) {
+      const port = await freePort()
+      const script = [join(import.meta.dirname, 'bare-proxy.ts'), String(port), String(ports.json)]
+      const line = pinned(cores.tested, [process.execPath, ...nodeFlags, ...script])
+      const running = started.use(await startProcess({ ...line, env, ready: /listening/ }))
+      const dispose = () => running[Symbol.asyncDispose]()
+      return { port, pid: running.pid, process: running, [Symbol.asyncDispose]: dispose }
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }

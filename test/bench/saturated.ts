@@ -13,10 +13,10 @@ const perCpu = ({ calls, cpu }: SaturatedRound): number => calls / cpu
 
 /** What goes through when one core is all there is. */
 export async function saturated(rig: Rig): Promise<SuiteResult> {
-  const { direct, none, six, hit, nginx } = await subjectsFor(rig, rig.upstream.json)
+  const { direct, none, six, hit, nginx, bare } = await subjectsFor(rig, rig.upstream.json)
   const { rounds, roundMs } = rig.options.durations
-  for (const subject of [none, six, hit]) await warm(rig, subject, { bodyBytes })
-  const measured = await inTurn(rounds, [direct, ...nginx, none, six, hit], (subject) =>
+  for (const subject of [...bare, none, six, hit]) await warm(rig, subject, { bodyBytes })
+  const measured = await inTurn(rounds, [direct, ...nginx, ...bare, none, six, hit], (subject) =>
     saturateOnce(rig, subject, { ...callsTo(subject, bodyBytes), connections, forMs: roundMs }),
   )
   const of = (subject: Subject | undefined): SaturatedRound[] => measured.get(subject?.name ?? '') ?? []
@@ -34,7 +34,7 @@ export async function saturated(rig: Rig): Promise<SuiteResult> {
   const rows = [
     ...(nginx.length > 0 ? toNginx : missing),
     against(hit, six, 1.5),
-    ...[direct, ...nginx, none, six, hit].map((each) => rates(each, of(each))),
+    ...[direct, ...nginx, ...bare, none, six, hit].map((each) => rates(each, of(each))),
     ...failures(measured),
   ]
   const method = `requests per second of CPU of the process under test, medians of ${rounds} × ${roundMs} ms in turn; ${connections} connections, 5 KB each way, load from ${rig.clients.generator}`

@@ -11,6 +11,8 @@ export interface Subjects {
   /** All layers, bodies all equal: the cache answers. */
   readonly hit: Subject
   readonly nginx: readonly Subject[]
+  /** node:http and undici and nothing else; absent where the upstream streams. */
+  readonly bare: readonly Subject[]
   readonly layerCount: number
 }
 
@@ -29,7 +31,9 @@ async function start(rig: Rig, upstream: number): Promise<Subjects> {
   const { all, token } = rig.layers
   const none = await rig.gateway({ layers: {}, upstream })
   const six = await rig.gateway({ layers: all, upstream })
-  const nginx = upstream === rig.upstream.json ? await rig.nginx() : undefined
+  const plain = upstream === rig.upstream.json
+  const nginx = plain ? await rig.nginx() : undefined
+  const bare = plain ? [await rig.bare()] : []
   return {
     direct: { name: 'direct', port: upstream },
     none: { name: 'no layer', port: none.port, pid: none.pid, unique: true },
@@ -41,6 +45,7 @@ async function start(rig: Rig, upstream: number): Promise<Subjects> {
           { name: nginxKept, port: nginx.kept, pid: nginx.pid, unique: true },
         ]
       : [],
+    bare: bare.map(({ port, pid }) => ({ port, pid, name: 'bare Node proxy', unique: true })),
     layerCount: Object.keys(all).length,
   }
 }
