@@ -63,7 +63,7 @@ const layerReport: JsonSchema = {
   then: { not: { required: ['code'] } },
   else: {
     required: ['code'],
-    if: { properties: { code: { const: 'UNSATISFIABLE' } } },
+    if: { required: ['code'], properties: { code: { const: 'UNSATISFIABLE' } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { required: ['value'], properties: { value: { type: 'array' } } },
   },

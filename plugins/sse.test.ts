@@ -38,6 +38,14 @@ describe('createSseReader()', () => {
     expect(read([Buffer.from('data: x')]).events.map((event) => event.data)).toEqual(['x'])
   })
 
+  it('refuses a line beyond the cap that could become nothing, in however many reads', () => {
+    const reader = createSseReader(10_000)
+    const rubbish = Buffer.from('x'.repeat(1_000))
+    expect(() => {
+      for (let i = 0; i < 20; i++) reader.push(rubbish)
+    }).toThrow(/longer than 10000 bytes/)
+  })
+
   it('refuses an event beyond the cap', () => {
     expect(() => read([Buffer.from(`data: ${'x'.repeat(200)}`)], 100)).toThrow(/longer than 100 bytes/)
   })
@@ -95,8 +103,38 @@ describe('createEventAligner()', () => {
     expect(createEventAligner().push(Buffer.from('data: a\n\n: wait\n'))?.toString()).toBe('data: a\n\n: wait\n')
   })
 
+  it('refuses a line beyond the cap that could become nothing, in however many reads', () => {
+    const reader = createSseReader(10_000)
+    const rubbish = Buffer.from('x'.repeat(1_000))
+    expect(() => {
+      for (let i = 0; i < 20; i++) reader.push(rubbish)
+    }).toThrow(/longer than 10000 bytes/)
+  })
+
   it('refuses an event beyond the cap', () => {
     const aligner = createEventAligner(100)
     expect(() => aligner.push(Buffer.alloc(101, 'x'))).toThrow(/longer than 100 bytes/)
+  })
+})
+
+describe('a comment between events', () => {
+  it.each([
+    ['in one read', [': wait\n'], ': wait\n'],
+    ['cut in two', [': wa', 'it\n'], ': wait\n'],
+    ['ended by CR', [': wait\r'], ': wait\r'],
+    ['ended by CRLF', [':', '\r\n'], ':\r\n'],
+  ])('goes on at once when it came %s', (_, parts, whole) => {
+    const aligner = createEventAligner()
+    aligner.push(Buffer.from('data: a\n\n'))
+    const out = parts.map((part) => aligner.push(Buffer.from(part))?.toString() ?? '').join('')
+    expect(out).toBe(whole)
+    expect(aligner.rest()).toBeUndefined()
+  })
+
+  it('waits when it stands inside an event', () => {
+    const aligner = createEventAligner()
+    expect(aligner.push(Buffer.from('data: a\n'))).toBeUndefined()
+    expect(aligner.push(Buffer.from(': wait\n'))).toBeUndefined()
+    expect(aligner.push(Buffer.from('data: b\n\n'))?.toString()).toBe('data: a\n: wait\ndata: b\n\n')
   })
 })

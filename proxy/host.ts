@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import { gatewayError } from '../plugins/errors.ts'
 import type { Http, HttpRequest } from '../plugins/host.ts'
-import { runnerError } from './exchange.ts'
+import { runnerError } from './runner-error.ts'
 
 const mebibyte = 1024 * 1024
 

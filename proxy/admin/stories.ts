@@ -63,7 +63,8 @@ export function createMemory<Entry extends Remembered>(capacity = 1_000): Memory
   const byId = new Map<string, Entry>()
   let oldest = 0
   const forget = (entry: Entry): void => {
-    for (const id of [entry.id, entry.requestId]) if (byId.get(id) === entry) byId.delete(id)
+    if (byId.get(entry.id) === entry) byId.delete(entry.id)
+    if (entry.requestId !== entry.id && byId.get(entry.requestId) === entry) byId.delete(entry.requestId)
   }
   return {
     get size() {

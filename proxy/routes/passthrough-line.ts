@@ -1,7 +1,7 @@
 import type { ClientRequest } from 'node:http'
 import { GatewayError, gatewayError } from '../../plugins/errors.ts'
-import { runnerError } from '../exchange.ts'
 import { ownHeaders } from '../own-headers.ts'
+import { runnerError } from '../runner-error.ts'
 import { basePath, type RunnerSettings } from '../runner-settings.ts'
 import type { Passage } from './passthrough.ts'
 

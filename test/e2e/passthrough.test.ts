@@ -267,7 +267,7 @@ describe('failures', () => {
   test('a runner that does not begin is a 504 within its time, and one that falls silent is cut', async () => {
     await using u = await startUpstream([rawReply().stall(), reply().send('part').stall()])
     await using gateway = await startTestGateway({
-      runners: [{ url: u.url, firstByteTimeoutMs: 150, idleTimeoutMs: 150 }],
+      runners: [{ url: u.url, firstByteTimeoutMs: 500, idleTimeoutMs: 500 }],
     })
     const late = await get(`${gateway.url}/v1/files`)
     expect([late.status, late.json().error.code]).toEqual([504, 'runner_timeout'])
@@ -375,7 +375,7 @@ describe('WebSockets', () => {
       [dead.url, 503],
       [mute.url, 504],
     ] as const) {
-      await using gateway = await startTestGateway({ runners: [{ url, firstByteTimeoutMs: 150 }] })
+      await using gateway = await startTestGateway({ runners: [{ url, firstByteTimeoutMs: 500 }] })
       const [answer] = await refusedSocket(`${gateway.url}/v1/realtime`)
       expect(answer.statusCode).toBe(status)
       expect(answer.headers['x-layer-status']).toMatch(bypassed)
