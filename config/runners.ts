@@ -82,7 +82,7 @@ const runner: JsonSchema = entry(
       minimum: 0,
       maximum: 65_535,
     }),
-    maxEventBytes: integer('Largest event of a stream, in bytes; a larger one is a protocol error.', 4_194_304, {
+    maxEventBytes: integer('Largest event of a stream, in bytes; a larger one is a protocol error.', 16_777_216, {
       minimum: 1_024,
       maximum: 268_435_456,
     }),

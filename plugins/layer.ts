@@ -44,6 +44,8 @@ export interface Layer<Name extends string = string, Config = any> {
   readonly rewrites: boolean
   /** Its `settle` reads token usage, so streams are asked to report it. */
   readonly meters: boolean
+  /** Members of a request that it holds answers to by itself: a runner that refuses one can be asked without it. */
+  readonly enforces?: readonly string[]
   /** Routes it applies to; on the others it prints `evaporation-bypassed`. */
   readonly routes: readonly Route[]
   readonly config: Schema<Config>

@@ -1,15 +1,14 @@
-import { Client, type Dispatcher, Pool } from 'undici'
 import type { Call } from '../plugins/call.ts'
-import type { Route } from '../plugins/chat.ts'
 import { type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import type { HeaderNames } from '../plugins/headers.ts'
 import type { RunnerQuestion } from '../plugins/host.ts'
 import { type Reply, replyFromBytes, type Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
-import { type Exchange, type Outgoing, type ReuseWatch, send, sendFresh } from './exchange.ts'
+import { type Exchange, send, sendFresh } from './exchange.ts'
+import { type Line, runnerPaths } from './line.ts'
 import { asksForUsage, type BodyWishes, bodyForTarget } from './outgoing-body.ts'
+import type { CallOptions } from './runner-client.ts'
 import { replyFromExchange } from './runner-reply.ts'
-import { basePath, type RunnerSettings } from './runner-settings.ts'
 
 /** One try at one runner, watched. */
 export interface AttemptWatch {
@@ -28,69 +27,10 @@ export interface AttemptPlace {
   readonly streamed: boolean
 }
 
-/** The line to one runner: its connections, and what was learned about it. */
-export interface Line {
-  readonly settings: RunnerSettings
-  readonly pool: Dispatcher & { destroy(): Promise<void> }
-  readonly base: string
-  readonly address: string
-  readonly port: number
-  readonly headers: readonly string[]
-  /** Learned: this server refuses `stream_options`. */
-  refusesUsage: boolean
-}
-
-/** Opens the line; no connection is made before the first call. Time-outs are set here and hold for every request on it. */
-export function openLine(settings: RunnerSettings): Line {
-  const { hostname, port, protocol } = new URL(settings.url)
-  const place = { address: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80) }
-  const pool = new Pool(new URL(settings.url).origin, {
-    connections: settings.maxConnections || null,
-    pipelining: 1,
-    factory: (origin, options) => new Connection(origin, options as Client.Options),
-    keepAliveTimeout: settings.keepAliveMs,
-    keepAliveMaxTimeout: settings.keepAliveMs,
-    headersTimeout: settings.firstByteTimeoutMs,
-    bodyTimeout: settings.idleTimeoutMs,
-    connect: { timeout: settings.connectTimeoutMs, ...settings.tls },
-  })
-  const headers = ['accept-encoding', 'identity', 'user-agent', 'foldgate']
-  if (settings.apiKey) headers.push('authorization', `Bearer ${settings.apiKey}`)
-  for (const [name, value] of Object.entries(settings.headers ?? {})) headers.push(name, value)
-  return {
-    settings,
-    pool,
-    base: basePath(settings.url),
-    ...place,
-    headers,
-    refusesUsage: settings.includeUsage === 'never',
-  }
-}
-
-// A class because it is one of undici's: a connection that says, before a request goes out on it, whether it has served others.
-class Connection extends Client {
-  override dispatch(
-    options: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler & Partial<ReuseWatch>,
-  ): boolean {
-    if (handler.reused !== undefined) handler.reused = this.stats.connected
-    return super.dispatch(options, handler)
-  }
-}
-
-const paths: Readonly<Record<Route, string>> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/chat/completions',
-  completions: '/v1/completions',
-  embeddings: '/v1/embeddings',
-  models: '/v1/models',
-  passthrough: '/',
-}
-
 /** The call that is tried, and what it brings along. */
 export interface Attempt {
   readonly call: Call
-  readonly options: { readonly meter: boolean; watch(place: AttemptPlace): AttemptWatch }
+  readonly options: CallOptions
   readonly names: HeaderNames
 }
 
@@ -104,7 +44,7 @@ export async function attemptOnce(line: Line, target: Target, attempt: Attempt):
   const watch = attempt.options.watch({ target, address: line.address, port: line.port, streamed })
   let status: number | undefined
   try {
-    const exchange = await exchangeWithUsage(line, target, { attempt, watch })
+    const exchange = await exchangeWithRunner(line, target, { attempt, watch })
     status = exchange.status
     const { maxEventBytes, maxBodyBytes } = line.settings
     const includeUsage = streamed && asksForUsage(call.request)
@@ -148,31 +88,49 @@ interface Watched {
 }
 
 /**
- * Asks for usage where a layer, or the translation of a message stream, reads it; a server that refuses the option is asked again
- * without, and remembered.
+ * Asks for usage where a layer, or the translation of a message stream, reads it. A server that refuses what it was asked beyond the
+ * caller's own words, or what is enforced here anyway, is asked once more without it.
  */
-async function exchangeWithUsage(line: Line, target: Target, { attempt, watch }: Watched): Promise<Exchange> {
+async function exchangeWithRunner(line: Line, target: Target, { attempt, watch }: Watched): Promise<Exchange> {
   const { call, options } = attempt
   const { firstByteTimeoutMs: firstByteMs, idleTimeoutMs: idleMs } = line.settings
-  const outgoing = (body: Buffer): Outgoing => ({
-    method: 'POST',
-    path: line.base + paths[call.route],
-    headers: headersOf(line, call, watch),
-    body,
-    signal: call.signal,
-    patience: { firstByteMs, idleMs },
-  })
-  const model = target.model || undefined
-  const usage = usageWish(line, call, options.meter)
-  const body = bodyForTarget(call, { model, usage })
-  const exchange = await sendFresh(line.pool, outgoing(body))
-  if ((exchange.status !== 400 && exchange.status !== 422) || usage === 'as-asked') return exchange
-  const plain = bodyForTarget(call, { model, usage: withoutUsage(call) })
-  if (body.equals(plain)) return exchange
+  const ask = (wishes: BodyWishes): Promise<Exchange> =>
+    sendFresh(line.pool, {
+      method: 'POST',
+      path: line.base + runnerPaths[call.route],
+      headers: headersOf(line, call, watch),
+      body: bodyForTarget(call, wishes),
+      signal: call.signal,
+      patience: { firstByteMs, idleMs },
+    })
+  const wishes = { model: target.model || undefined, usage: usageWish(line, call, options.meter), without: nothing }
+  const exchange = await ask(wishes)
+  if (exchange.status !== 400 && exchange.status !== 422) return exchange
+  const givable = options.enforces.filter((member) => call.body.includes(`"${member}"`))
+  if (wishes.usage === 'as-asked' && givable.length === 0) return exchange
   const said = await wholeBody(exchange.body)
-  if (!/stream_options|include_usage/.test(said.toString('latin1'))) return { ...exchange, ...readAlready(said) }
-  line.refusesUsage = true
-  return sendFresh(line.pool, outgoing(plain))
+  const milder = milderWishes(said.toString('latin1'), { wishes, line, call, givable })
+  return milder ? ask(milder) : { ...exchange, ...readAlready(said) }
+}
+
+const nothing: readonly string[] = []
+
+interface Refused {
+  readonly wishes: BodyWishes
+  readonly line: Line
+  readonly call: Call
+  readonly givable: readonly string[]
+}
+
+/** What to ask instead, when the refusal names something that can be given up; a server without `stream_options` is remembered. */
+function milderWishes(refusal: string, { wishes, line, call, givable }: Refused): BodyWishes | undefined {
+  const without = givable.filter((member) => refusal.includes(member))
+  const usage = withoutUsage(call)
+  const ours = call.route === 'messages' || !asksForUsage(call.request)
+  const dropsUsage = ours && wishes.usage !== usage && /stream_options|include_usage/.test(refusal)
+  if (dropsUsage) line.refusesUsage = true
+  if (!dropsUsage && without.length === 0) return undefined
+  return { ...wishes, without, ...(dropsUsage ? { usage } : {}) }
 }
 
 function usageWish({ refusesUsage }: Line, call: Call, meter: boolean): BodyWishes['usage'] {
@@ -206,7 +164,7 @@ export async function askOnce(line: Line, question: RunnerQuestion): Promise<str
   const signal = question.signal ? AbortSignal.any([question.signal, timeout]) : timeout
   const exchange = await send(line.pool, {
     method: 'POST',
-    path: line.base + paths.chat,
+    path: line.base + runnerPaths.chat,
     headers: [...line.headers, 'content-type', 'application/json'],
     body: Buffer.from(JSON.stringify({ ...question.body, stream: false })),
     signal,

@@ -85,8 +85,10 @@ function dispatched(dispatcher: Dispatcher, outgoing: Outgoing): { exchange: Pro
 }
 
 // A class because it holds a socket: undici calls its methods, and its body is pulled from.
-class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
+class Receiver implements Dispatcher.DispatchHandler, ReuseWatch, Exchange {
   reused = false
+  status = 0
+  headers: IncomingHttpHeaders = {}
   /** A byte of an answer has come. */
   answered = false
   readonly #signal: AbortSignal
@@ -103,6 +105,7 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
   #begun = false
   #collecting = false
   #silence: NodeJS.Timeout | undefined
+  #silenceAfterBegin = false
   readonly #onAbort = (): void => this.abort()
 
   constructor(
@@ -133,28 +136,15 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
   }
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
-    if (this.#patience) this.#expect(this.#patience.firstByteMs - (performance.now() - this.#startedAt))
-    this.#resolve({
-      status,
-      headers,
-      body: this.#body(),
-      whole: (maxBytes) => this.#whole(maxBytes),
-      firstByte: () => this.#firstByte(),
-      drop: () => this.abort(),
-    })
+    this.status = status
+    this.headers = headers
+    this.#resolve(this)
   }
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
     this.#queue.push(bytes)
     this.#queued += bytes.length
-    if (this.#begun) this.#silence?.refresh()
-    else {
-      this.#begun = true
-      if (this.#patience) this.#expect(this.#patience.idleMs)
-    }
-    if (this.#queued > highWater && !this.#collecting) {
-      controller.pause()
-      clearTimeout(this.#silence)
-    }
+    this.#begun = true
+    if (this.#queued > highWater && !this.#collecting) controller.pause()
     this.#wake?.()
   }
   onResponseEnd(): void {
@@ -170,17 +160,22 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
     clearTimeout(this.#silence)
     this.#signal.removeEventListener('abort', this.#onAbort)
   }
-  /** From now on, in place of what was awaited before. */
-  #expect(ms: number): void {
+  /** The runner is waited for from now on; a caller who reads slowly is not its fault. */
+  #expect({ firstByteMs, idleMs }: Patience): void {
+    if (this.#silence && this.#silenceAfterBegin === this.#begun) return void this.#silence.refresh()
     clearTimeout(this.#silence)
-    this.#silence = setTimeout(() => {
-      this.#fail(
-        this.#begun
-          ? gatewayError('runner_timeout', 'the runner fell silent in the middle of its answer')
-          : gatewayError('runner_timeout', 'the runner did not begin to answer in time'),
-      )
-      this.#controller?.abort(new errors.BodyTimeoutError())
-    }, ms)
+    this.#silenceAfterBegin = this.#begun
+    const ms = this.#begun ? idleMs : firstByteMs - (performance.now() - this.#startedAt)
+    this.#silence = setTimeout(() => this.#silent(), ms)
+  }
+  #silent(): void {
+    if (!this.#wake) return
+    this.#fail(
+      this.#begun
+        ? gatewayError('runner_timeout', 'the runner fell silent in the middle of its answer')
+        : gatewayError('runner_timeout', 'the runner did not begin to answer in time'),
+    )
+    this.#controller?.abort(new errors.BodyTimeoutError())
   }
 
   #fail(error: GatewayError): void {
@@ -191,7 +186,13 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
     this.#wake?.()
   }
 
-  async *#body(): AsyncGenerator<Buffer> {
+  get body(): AsyncIterable<Buffer> {
+    return this.#parts()
+  }
+  drop(): void {
+    this.abort()
+  }
+  async *#parts(): AsyncGenerator<Buffer> {
     try {
       for (;;) {
         if (this.#queued > 0) yield this.#take()
@@ -204,7 +205,7 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
       this.abort()
     }
   }
-  async #whole(maxBytes: number): Promise<Buffer> {
+  async whole(maxBytes: number): Promise<Buffer> {
     this.#collecting = true
     if (this.#controller?.paused) this.#controller.resume()
     while (!this.#ended && this.#queued <= maxBytes) await this.#more()
@@ -215,7 +216,7 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
     }
     return this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue, this.#queued)
   }
-  async #firstByte(): Promise<number> {
+  async firstByte(): Promise<number> {
     for (;;) {
       for (const bytes of this.#queue) for (const byte of bytes) if (byte > 0x20) return byte
       if (this.#error) throw this.#error
@@ -232,11 +233,11 @@ class Receiver implements Dispatcher.DispatchHandler, ReuseWatch {
     this.#queued -= length
     if (this.#controller?.paused && this.#queued <= highWater) {
       this.#controller.resume()
-      if (this.#patience) this.#expect(this.#patience.idleMs)
     }
     return count === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length)
   }
   #more(): Promise<void> {
+    if (this.#patience) this.#expect(this.#patience)
     return new Promise((resolve) => {
       this.#wake = () => {
         this.#wake = undefined

@@ -4,8 +4,9 @@ import type { HeaderNames } from '../plugins/headers.ts'
 import type { RunnerQuestion } from '../plugins/host.ts'
 import type { Ending, Reply, Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
-import { type AttemptPlace, type AttemptWatch, askOnce, attemptOnce, type Line, openLine } from './attempt.ts'
+import { type AttemptPlace, type AttemptWatch, askOnce, attemptOnce } from './attempt.ts'
 import { send } from './exchange.ts'
+import { type Line, openLine } from './line.ts'
 import { type Board, createRetryBudget, type Outcome } from './runner-board.ts'
 import type { RetrySettings, RunnerSettings } from './runner-settings.ts'
 import { tokenizeOnce } from './tokenize.ts'
@@ -14,6 +15,8 @@ import { tokenizeOnce } from './tokenize.ts'
 export interface CallOptions {
   /** A layer reads usage: streams are asked to report it. */
   readonly meter: boolean
+  /** Members of the request that answers are held to here: a runner that refuses one is asked without it. */
+  readonly enforces: readonly string[]
   /** Begins to watch one try: a client span. */
   watch(place: AttemptPlace): AttemptWatch
 }

@@ -91,9 +91,10 @@ function throwReported(whole: Buffer): void {
 const openers = new Set([0x7b, 0x5b])
 const fieldStarts = new Set([...'deir:'].map((char) => char.charCodeAt(0)))
 
-async function kindOfBody({ headers, firstByte }: Exchange): Promise<BodyKind> {
+async function kindOfBody(exchange: Exchange): Promise<BodyKind> {
+  const { headers } = exchange
   if (!isPlain(headers['content-encoding'])) return kindOfType(headers['content-type'])
-  return kindFromByte(await firstByte(), headers)
+  return kindFromByte(await exchange.firstByte(), headers)
 }
 
 function kindOfBytes(body: Buffer, headers: IncomingHttpHeaders): BodyKind {

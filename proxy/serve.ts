@@ -9,6 +9,8 @@ import type { RunnerClient } from './runner-client.ts'
 export interface Seating {
   readonly seats: readonly Seated[]
   readonly meters: boolean
+  /** Members of a request that a seated layer holds answers to by itself. */
+  readonly enforces: readonly string[]
 }
 
 /** What it takes to serve calls: who sits on each route, and the way to the runners. */
@@ -36,8 +38,8 @@ export async function serve(service: Service, call: Call, record: CallRecord): P
 async function askRunner({ runners, seating }: Service, call: Call, record: CallRecord): Promise<Reply> {
   const start = record.elapsedMs()
   try {
-    const meter = seating[call.route].meters
-    const reply = await runners.call(call, { meter, watch: (place) => record.attempt(place, call) })
+    const { meters: meter, enforces } = seating[call.route]
+    const reply = await runners.call(call, { meter, enforces, watch: (place) => record.attempt(place, call) })
     record.source = 'runner'
     return reply
   } finally {

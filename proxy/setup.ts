@@ -142,7 +142,11 @@ function seatingOf(acting: ReadonlyMap<string, Acting>): Record<Route, Seating> 
   const seated = (route: Route): Seating => {
     const here = all.filter((layer) => acting.has(layer.name) && layer.routes.includes(route))
     const seats = here.map(({ name }): Seated => ({ name, acting: acting.get(name) as Acting, mode: 'enforce' }))
-    return { seats, meters: here.some((layer) => layer.meters) }
+    return {
+      seats,
+      meters: here.some((layer) => layer.meters),
+      enforces: here.flatMap((layer) => layer.enforces ?? []),
+    }
   }
   return Object.fromEntries(routes.map((route) => [route, seated(route)])) as Record<Route, Seating>
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../plugins/call.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
-import type { Line } from './attempt.ts'
 import { send } from './exchange.ts'
+import type { Line } from './line.ts'
 
 // Runners that answered once that they have no `/tokenize`: they are not asked again.
 const cannot = new WeakSet<Line>()

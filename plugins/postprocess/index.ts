@@ -10,6 +10,7 @@ export const postprocess = defineLayer({
   answers: false,
   rewrites: false,
   meters: false,
+  enforces: ['response_format'],
   routes: ['chat', 'completions', 'messages'],
   config: configSchema,
   open,

@@ -36,7 +36,7 @@ export async function latency(rig: Rig): Promise<SuiteResult> {
     ...beside,
     ...failures(measured),
   ]
-  const method = `one connection, closed loop, 5 KB each way, ${rounds} × ${calls} calls in turn; ${layerCount} layers there`
+  const method = `one connection, closed loop, all processes on one core, 5 KB each way, ${rounds} × ${calls} calls in turn; ${layerCount} layers there`
   return { title: 'latency', method, rows, measured: Object.fromEntries(measured) }
 }
 

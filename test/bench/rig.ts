@@ -56,9 +56,8 @@ export interface RunningGateway extends RunningProxy {
 }
 
 /** Starts the upstream and prepares everything else. */
-export async function createRig(options: BenchOptions): Promise<Rig> {
+export async function createRig(options: BenchOptions, cores: Cores = coresOfMachine()): Promise<Rig> {
   const dir = createTempDir()
-  const cores = coresOfMachine()
   const started = new AsyncDisposableStack()
   started.use(dir)
   const command = [process.execPath, join(import.meta.dirname, 'upstream.ts')]

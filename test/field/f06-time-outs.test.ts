@@ -61,9 +61,9 @@ describe.each(stacks)('F06 behind $name', (stack) => {
   test('a first byte may take longer than a pause may', async () => {
     await using rig = await startRig(
       sseHead()
-        .delay(600)
+        .delay(1_200)
         .send(word, ...end),
-      { stack, runner: { idleTimeoutMs: 250 } },
+      { stack, runner: { idleTimeoutMs: 800 } },
     )
     expect(streamedText(withoutEnd((await post(rig.chat, streamRequest())).body))).toBe('hi')
   })
@@ -71,9 +71,9 @@ describe.each(stacks)('F06 behind $name', (stack) => {
   test('a pause may take longer than a first byte may, and heartbeats count', async () => {
     const slow = sseHead()
       .send(word)
-      .delay(500)
+      .delay(1_600)
       .send(': wait\n\n')
-      .delay(500)
+      .delay(1_600)
       .send(...end)
     await using rig = await startRig(slow, { stack, runner: { firstByteTimeoutMs: 1_200, idleTimeoutMs: 2_800 } })
     expect(streamedText(withoutEnd((await post(rig.chat, streamRequest())).body))).toBe('hi')

@@ -1,8 +1,7 @@
+import { configSchema } from '../../config/installed.ts'
 import type { LoadedConfig } from '../../config/load.ts'
-import { createConfigSchema } from '../../config/schema.ts'
 import { canonicalDigest } from '../../plugins/canonical.ts'
 import type { Clock } from '../../plugins/host.ts'
-import { layers } from '../../plugins/index.ts'
 import { type Gateway, startGateway } from '../../proxy/gateway.ts'
 
 /** What a test's gateway is started with; everything else is the product's default, on free ports of the loopback interface. */
@@ -46,7 +45,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
 
 function loadedFrom(options: TestGatewayOptions): LoadedConfig {
   const { listen, admin, drain, telemetry, ...sections } = options.config ?? {}
-  const config = createConfigSchema(layers).parse({
+  const config = configSchema.parse({
     listen: { port: 0, heartbeatMs: 0, ...listen },
     admin: { port: 0, ...admin },
     drain: { delayMs: 0, graceMs: 1000, ...drain },
@@ -56,7 +55,17 @@ function loadedFrom(options: TestGatewayOptions): LoadedConfig {
     ...sections,
   })
   const base = options.base ?? process.cwd()
-  return { config, view: config, digest: canonicalDigest(config), warnings: [], line: () => undefined, fingerprint: canonicalDigest(config), file: `${base}/test.yaml`, base, files: [] }
+  return {
+    config,
+    view: config,
+    digest: canonicalDigest(config),
+    warnings: [],
+    line: () => undefined,
+    fingerprint: canonicalDigest(config),
+    file: `${base}/test.yaml`,
+    base,
+    files: [],
+  }
 }
 
 function runnerFrom(runner: string | Readonly<Record<string, unknown>>, index: number): Record<string, unknown> {
