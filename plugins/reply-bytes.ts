@@ -100,9 +100,7 @@ export async function* bytesFromBatches(batches: AsyncIterable<Batch>, shape: Sh
   if (!shape.streamed) {
     const chunks: Chunk[] = []
     for await (const batch of batches) chunks.push(...batch.chunks)
-    const [only] = chunks
-    const asItCame = chunks.length === 1 && only ? bodyOf.get(only) : undefined
-    yield asItCame ?? Buffer.from(JSON.stringify(completionFromChunks(chunks)))
+    yield documentFromChunks(chunks)
     return
   }
   for await (const { chunks, commented } of batches) {
@@ -117,14 +115,25 @@ export async function* bytesFromBatches(batches: AsyncIterable<Batch>, shape: Sh
   yield Buffer.from(doneText)
 }
 
+/** Chunks as one JSON document; a document that nobody changed as it came, byte for byte. */
+export function documentFromChunks(chunks: readonly Chunk[]): Buffer {
+  const [only] = chunks
+  const asItCame = chunks.length === 1 && only ? bodyOf.get(only) : undefined
+  return asItCame ?? Buffer.from(JSON.stringify(completionFromChunks(chunks)))
+}
+
 /** One JSON answer as a batch: a single chunk, or, when the caller asked for a stream, the chunks of one. */
 export async function batchFromJson(bytes: Bytes, streamed: boolean, maxBytes?: number): Promise<Batch> {
   const body = await wholeBody(bytes, maxBytes)
-  const completion = completionFromBody(body)
-  if (streamed) return { chunks: chunksFromCompletion(completion, true), commented: false }
-  const chunk = chunkFromCompletion(completion)
+  if (!streamed) return { chunks: [chunkFromBody(body)], commented: false }
+  return { chunks: chunksFromCompletion(completionFromBody(body), true), commented: false }
+}
+
+/** A JSON document as the one chunk that adds all of it. Throws `runner_protocol` for what is not a JSON object. */
+export function chunkFromBody(body: Buffer): Chunk {
+  const chunk = chunkFromCompletion(completionFromBody(body))
   bodyOf.set(chunk, body)
-  return { chunks: [chunk], commented: false }
+  return chunk
 }
 
 function completionFromBody(body: Buffer): Completion {

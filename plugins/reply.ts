@@ -6,7 +6,16 @@ import {
   completionFromChunks,
   isComplete,
 } from './chunks.ts'
-import { type Batch, type Bytes, batchesFromBytes, batchFromJson, bytesFromBatches } from './reply-bytes.ts'
+import {
+  type Batch,
+  type Bytes,
+  batchesFromBytes,
+  batchFromJson,
+  bytesFromBatches,
+  chunkFromBody,
+  documentFromChunks,
+} from './reply-bytes.ts'
+import { pushStage, type Stage } from './reply-stages.ts'
 import { splicedEvents } from './spliced-events.ts'
 
 /** Where an answer was made: a runner on one model. Written by routing as a fact, best first. */
@@ -60,8 +69,6 @@ interface Source {
   readonly bytes?: Bytes
   readonly chunks?: readonly Chunk[]
 }
-
-type Stage = { readonly observer: Observer } | { readonly transform: Transform }
 
 /** What comes back: a status, headers, and a body that is read once. It stays raw bytes until somebody asks for chunks. */
 export class Reply {
@@ -119,15 +126,25 @@ export class Reply {
   }
   /** The body of an answer that is not streamed, read to its end. Throws what ended it early. */
   async whole(): Promise<Buffer> {
-    const { bytes, kind } = this.#from
-    // The common case, a document that is here and nobody changes, needs no generator.
-    if (Array.isArray(bytes) && kind !== 'events' && !this.#parses()) {
-      this.#tell({ kind: 'complete' })
-      return joined(bytes)
-    }
+    if (this.here && !this.streamed && this.#from.kind !== 'events') return this.#document()
     const parts: Buffer[] = []
     for await (const part of this.bytes()) parts.push(part)
     return joined(parts)
+  }
+  /** The common case: a document that is here needs no generator, whether stages look into it or not. */
+  #document(): Buffer {
+    let ending: Ending = { kind: 'complete' }
+    try {
+      const { bytes, chunks } = this.#from
+      const body = chunks ? undefined : joined(bytes as readonly Buffer[])
+      if (body && !this.#parses()) return body
+      return documentFromChunks([...this.#push(chunks ?? [chunkFromBody(body as Buffer)], 0), ...this.#rest()])
+    } catch (error) {
+      ending = { kind: 'failed', error }
+      throw error
+    } finally {
+      this.#tell(ending)
+    }
   }
   /** The body as batches of chunks, one a network read; observers and transforms have seen them. */
   batches(): AsyncIterable<Batch> {
@@ -162,12 +179,17 @@ export class Reply {
       const chunks = this.#push(batch.chunks, 0)
       if (chunks.length > 0 || batch.commented) yield { chunks, commented: batch.commented }
     }
+    const rest = this.#rest()
+    if (rest.length > 0) yield { chunks: rest, commented: false }
+  }
+  /** What transforms still held back, through the stages after each. */
+  #rest(): readonly Chunk[] {
+    const rest: Chunk[] = []
     for (const [index, stage] of this.#stages.entries()) {
-      if (!('transform' in stage)) continue
-      const rest = stage.transform.end?.() ?? []
-      const chunks = this.#push(rest, index + 1)
-      if (chunks.length > 0) yield { chunks, commented: false }
+      const held = 'transform' in stage ? stage.transform.end?.() : undefined
+      if (held) rest.push(...this.#push(held, index + 1))
     }
+    return rest
   }
   async *#incoming(): AsyncIterable<Batch> {
     const { kind, bytes, chunks } = this.#from
@@ -201,20 +223,6 @@ export class Reply {
 
 function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
-}
-
-function pushStage(stage: Stage, chunks: readonly Chunk[]): readonly Chunk[] {
-  if ('observer' in stage) {
-    if (stage.observer.chunk) for (const chunk of chunks) stage.observer.chunk(chunk)
-    return chunks
-  }
-  const out: Chunk[] = []
-  for (const chunk of chunks) {
-    const next = stage.transform.push(chunk)
-    if (Array.isArray(next)) out.push(...next)
-    else if (next !== undefined) out.push(next as Chunk)
-  }
-  return out
 }
 
 /** A reply whose body passes through as bytes. */

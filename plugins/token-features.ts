@@ -89,6 +89,28 @@ export function addText(into: Features, text: string): void {
   }
 }
 
+/** Texts up to this many characters are counted whole; of longer ones, one window in four. */
+const wholeText = 1024
+const windowChars = 256
+const windowEvery = 4
+
+/** Adds about what a text is made of. A long prompt is looked at in windows: what is between them is like what is in them. */
+function addAbout(into: Features, text: string): void {
+  if (text.length <= wholeText) {
+    addText(into, text)
+    return
+  }
+  const seen = new Float64Array(into.length)
+  let looked = 0
+  for (let from = 0; from < text.length; from += windowChars * windowEvery) {
+    const window = text.slice(from, from + windowChars)
+    looked += window.length
+    addText(seen, window)
+  }
+  const scale = text.length / looked
+  for (let i = 0; i < seen.length; i++) into[i]! += (seen[i] as number) * scale
+}
+
 /** What the prompt of a request is made of. */
 export function featuresOfRequest(request: ChatRequest): Features {
   const into = new Float64Array(featureNames.length)
@@ -102,7 +124,7 @@ export function featuresOfRequest(request: ChatRequest): Features {
 
 function addMessage(into: Features, message: Message): void {
   into[messages]!++
-  addText(into, textOfMessage(message))
+  addAbout(into, textOfMessage(message))
   for (const call of message.tool_calls ?? []) {
     into[calls]!++
     addText(into, `${call.function?.name ?? ''} ${call.function?.arguments ?? ''}`)
@@ -123,7 +145,7 @@ function sizeOf(part: Readonly<Record<string, unknown>>): number {
 
 /** `prompt` or `input`: a text, texts, token ids, or lists of token ids. Ids are tokens already, so they go where the weight is known. */
 function addPrompt(into: Features, prompt: unknown): void {
-  if (typeof prompt === 'string') addText(into, prompt)
+  if (typeof prompt === 'string') addAbout(into, prompt)
   else if (Array.isArray(prompt)) for (const each of prompt) if (typeof each !== 'number') addPrompt(into, each)
 }
 

@@ -1,5 +1,5 @@
 import type { Call } from '../plugins/call.ts'
-import { canonicalDigest, sha256 } from '../plugins/canonical.ts'
+import { canonicalJson, sha256 } from '../plugins/canonical.ts'
 import type { Acting, Layer } from '../plugins/layer.ts'
 
 /**
@@ -18,7 +18,7 @@ export function createInsideDigest(
       if (!layer?.ruleFor) continue
       const rule = layer.ruleFor(call)
       if (rule === undefined) return undefined
-      rules += `${name}=${digestOf(rule)}\n`
+      rules += `${name}=${textOf(rule)}\n`
     }
     return sha256(rules)
   }
@@ -26,13 +26,14 @@ export function createInsideDigest(
 
 const known = new WeakMap<object, string>()
 
-/** A layer that gives the same object for the same rule has it digested once. */
-function digestOf(rule: unknown): string {
-  if (typeof rule !== 'object' || rule === null) return canonicalDigest(rule)
-  let digest = known.get(rule)
-  if (digest === undefined) {
-    digest = canonicalDigest(rule)
-    known.set(rule, digest)
-  }
-  return digest
+/** A rule as text for the digest. A layer that gives the same object for the same rule has it digested once, however long it is. */
+function textOf(rule: unknown): string {
+  if (typeof rule !== 'object' || rule === null) return canonicalJson(rule)
+  const digest = known.get(rule)
+  if (digest !== undefined) return digest
+  const text = canonicalJson(rule)
+  // Short ones cost less than remembering them: most are made anew for each call.
+  if (text.length < 4096) return text
+  known.set(rule, sha256(text))
+  return sha256(text)
 }

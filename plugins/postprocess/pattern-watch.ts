@@ -42,10 +42,27 @@ export function createPatternWatch(list: readonly SoughtShape[]): WatchMaker | u
     glue: maskTable(list, 'glue'),
     marks: maskTable(list, 'marks'),
   }
-  return () => createWatch(list, tables)
+  const skip = { mark: markOf(tables.marks), reach: Math.max(...list.map(({ shape }) => shape.lead)) + context }
+  return () => createWatch(list, { ...tables, ...skip })
 }
 
+/** Characters before a beginning that bear on it. */
+const context = 2
+
 type Tables = Readonly<Record<'first' | 'body' | 'glue' | 'marks', Int32Array>>
+
+/** Tables, and what is needed to pass over text that nothing can begin in. */
+interface Sight extends Tables {
+  /** Any character that a match must contain. */
+  readonly mark: RegExp
+  /** How far before its first mark a match, and what bears on it, can begin. */
+  readonly reach: number
+}
+
+function markOf(marks: Int32Array): RegExp {
+  const units = [...marks.keys()].filter((unit) => unit < otherUnit && marks[unit] !== 0)
+  return new RegExp(`[${units.map((unit) => `\\x${unit.toString(16).padStart(2, '0')}`).join('')}]`, 'g')
+}
 
 /** For each ASCII character the shapes whose class it is in, as bits; the last entry stands for all other characters. */
 function maskTable(list: readonly SoughtShape[], name: keyof Tables): Int32Array {
@@ -56,7 +73,7 @@ function maskTable(list: readonly SoughtShape[], name: keyof Tables): Int32Array
 }
 const otherUnit = 128
 
-function createWatch(list: readonly SoughtShape[], { first, body, glue, marks }: Tables): Watch {
+function createWatch(list: readonly SoughtShape[], { first, body, glue, marks, mark, reach }: Sight): Watch {
   /** Where the oldest undecided beginning of each shape that is under way stands. */
   const starts = list.map(() => 0)
   let open = 0
@@ -100,12 +117,35 @@ function createWatch(list: readonly SoughtShape[], { first, body, glue, marks }:
     seen = (seen & ~fresh) | (marks[unit] as number)
     glued = glue[unit] as number
   }
+  /**
+   * Nothing that is under way has its mark yet: whatever begins more than its lead before the next mark comes to nothing, so all text up
+   * to there is passed over.
+   */
+  const skipTo = (next: number): void => {
+    const from = next - reach
+    if (from <= at) return
+    open = 0
+    at = from
+    glued = glue[unitAt(at - 1)] as number
+  }
+  const nextMark = (end: number): number => {
+    mark.lastIndex = at - view.base
+    return mark.test(view.text) ? view.base + mark.lastIndex - 1 : end
+  }
   return {
     advance(given, hear) {
       view = given
       report = hear
       const end = given.base + given.text.length
-      for (; at < end; at++) step(unitAt(at))
+      while (at < end) {
+        let stop = at + 1
+        if ((open & seen) === 0 && end - at > reach) {
+          const next = nextMark(end)
+          skipTo(next)
+          stop = Math.min(end, next + 1)
+        }
+        for (; at < stop; at++) step(unitAt(at))
+      }
       if (open !== 0) decideAll(open, end, given.final)
       let safe = end
       for (let rest = open; rest !== 0; rest &= rest - 1) safe = Math.min(safe, starts[lowestBit(rest)] as number)

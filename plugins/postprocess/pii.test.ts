@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createPatternWatch } from './pattern-watch.ts'
 import { type PiiType, piiShapes } from './pii.ts'
@@ -95,4 +96,40 @@ test.each<[PiiType, string]>([
 ])('what only looks like %s stays: %s', (type, value) => {
   expect(cleaned(type, value)).toBe(value)
   expect(cleaned(type, `see ${value} there`)).toBe(`see ${value} there`)
+})
+
+const everyType = Object.keys(piiShapes) as PiiType[]
+const scraps = [
+  'jane.doe@example.com',
+  '4111 1111 1111 1111',
+  'DE89370400440532013000',
+  '10.0.0.1',
+  'fe80::1',
+  '123-45-6789',
+  '@',
+  '12',
+  'word',
+]
+const stretch = fc
+  .nat({ max: 400 })
+  .map((length) => 'plain words without a mark, and more.  '.repeat(11).slice(0, length))
+const longRun = fc.nat({ max: 300 }).map((length) => 'x'.repeat(length))
+
+test('what is passed over in one long piece is what is found when the text comes character by character', () => {
+  const sought = { rule: 'any', action: 'redact', replacement: '#', rank: 0 } as const
+  const shapes = everyType.flatMap((type) => piiShapes[type]).map((shape) => ({ shape, sought }))
+  const watch = createPatternWatch(shapes) as WatchMaker
+  const scan = (pieces: Iterable<string>): string => {
+    const scanner = createScanner({ watches: [watch], nfkc: false }, () => {})
+    let out = ''
+    for (const piece of pieces) out += scanner.push(piece)
+    return out + scanner.end()
+  }
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fc.constantFrom(...scraps), stretch, longRun), { maxLength: 8 }), (parts) => {
+      const text = parts.join('')
+      expect(scan([text])).toBe(scan(text))
+    }),
+    { seed: 13, numRuns: 300 },
+  )
 })

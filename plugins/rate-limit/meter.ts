@@ -24,6 +24,8 @@ export function createMeter(count: (text: string) => number, pieceLength: number
     push(chunk) {
       begun = true
       if (chunk.usage) usage = chunk.usage
+      // Who has been told need not count.
+      if (isCount(usage?.completion_tokens)) return
       for (const choice of chunk.choices ?? []) piece += textOfChoice(choice)
       if (piece.length < pieceLength) return
       counted += count(piece)
@@ -35,7 +37,10 @@ export function createMeter(count: (text: string) => number, pieceLength: number
     get usage() {
       return usage
     },
-    output: () => counted + (piece ? count(piece) : 0),
+    output() {
+      const told = usage?.completion_tokens
+      return isCount(told) ? told : counted + (piece ? count(piece) : 0)
+    },
   }
 }
 
