@@ -30,7 +30,7 @@ export interface ConfigSchema extends Schema<GatewayConfig> {
 
 /** The schema of the whole configuration for a list of layers. */
 export function createConfigSchema(layers: readonly Layer[]): ConfigSchema {
-  return { ...createSchema<GatewayConfig>(rootSchema(layers)), layers }
+  return { ...createSchema<GatewayConfig>(rootSchema(layers), { seldom: true }), layers }
 }
 
 /** The schema as it is published for editors and other tools: JSON Schema draft-07, `runners` required. */

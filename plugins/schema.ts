@@ -15,31 +15,57 @@ export interface Schema<T> {
 
 const options = { allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true, verbose: false } as const
 const checking = new Ajv({ ...options, allErrors: false })
-const filling = new Ajv({ ...options, useDefaults: true })
 const listing = new Ajv(options)
+const filling = { ...options, useDefaults: true } as const
+
+/** How a schema is used. */
+export interface SchemaUse {
+  /**
+   * Asked seldom, and large: it is compiled when it is needed and forgotten a second later, since what a compiled schema of this size
+   * keeps in memory is more than the rest of the process.
+   */
+  readonly seldom?: boolean
+}
 
 /** Makes a {@link Schema}. Compiled on first use; a schema that is itself wrong throws then. */
-export function createSchema<T>(json: JsonSchema): Schema<T> {
+export function createSchema<T>(json: JsonSchema, { seldom = false }: SchemaUse = {}): Schema<T> {
+  const fill = (seldom ? forAMoment : once)(() => new Ajv(filling).compile(json))
   const quick = once(() => checking.compile(json))
-  const fill = once(() => filling.compile(json))
   const list = once(() => listing.compile(json))
+  const filled = (value: unknown): { copy: unknown; faults: readonly Fault[] } => {
+    // A YAML alias is one object in two places; each place gets defaults of its own.
+    const copy: unknown = JSON.parse(JSON.stringify(value))
+    const validate = fill()
+    return { copy, faults: validate(copy) ? [] : faultsFromErrors(validate.errors) }
+  }
   return {
     json,
     parse(value, code = 'config_invalid') {
-      // A YAML alias is one object in two places; each place gets defaults of its own.
-      const copy: unknown = JSON.parse(JSON.stringify(value))
-      const validate = fill()
-      if (validate(copy)) return copy as T
-      const faults = faultsFromErrors(validate.errors)
+      const { copy, faults } = filled(value)
       const [first] = faults
-      throw gatewayError(code, sayFault(first), { faults, field: first?.path })
+      if (first) throw gatewayError(code, sayFault(first), { faults, field: first.path })
+      return copy as T
     },
     faults(value) {
+      if (seldom) return filled(value).faults
       if (quick()(value)) return []
       const validate = list()
       validate(value)
       return faultsFromErrors(validate.errors)
     },
+  }
+}
+
+/** Kept for a second after it was made. */
+function forAMoment(make: () => ValidateFunction): () => ValidateFunction {
+  let made: ValidateFunction | undefined
+  return () => {
+    if (made) return made
+    setTimeout(() => {
+      made = undefined
+    }, 1000).unref()
+    made = make()
+    return made
   }
 }
 

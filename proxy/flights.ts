@@ -3,6 +3,8 @@ import { type GatewayError, gatewayError } from '../plugins/errors.ts'
 /** The calls under way: how many, and a way to end them when time is up. */
 export interface Flights {
   readonly count: number
+  /** How many have begun, ever. */
+  readonly begun: number
   /** A call begins; `cut` ends it with an error. Gives back what to call, once, when it is over. */
   began(cut: (error: GatewayError) => void): () => void
   /** Ends every call that is still under way when `deadline` aborts. */
@@ -15,13 +17,18 @@ export interface Flights {
 export function createFlights(): Flights {
   const flying = new Set<(error: GatewayError) => void>()
   const waiting = new Set<() => void>()
+  let begun = 0
   return {
+    get begun() {
+      return begun
+    },
     get count() {
       return flying.size
     },
     began(cut) {
       // Its own entry, so that the same function may fly twice.
       const entry = (error: GatewayError): void => cut(error)
+      begun++
       flying.add(entry)
       return () => {
         flying.delete(entry)

@@ -12,6 +12,7 @@ import { tokensFromConfig } from './admin/tokens.ts'
 import { createDrain } from './drain.ts'
 import { createFlights } from './flights.ts'
 import { createHttp } from './host.ts'
+import { startHousekeeping } from './housekeeping.ts'
 import { createOperations } from './operations.ts'
 import type { Rooms } from './rooms.ts'
 import { createDataServer, type TlsFiles } from './server.ts'
@@ -81,7 +82,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const changed = ({ actor, path, reason, status }: ChangeRecord): void =>
     log.info({ actor: actor.name, path, reason, status }, 'change asked for at the admin port')
   const admin = await startAdmin({ ...config.admin, rules, operations, changed })
+  const housekeeping = startHousekeeping(flights)
   const close = once(async (deadline: AbortSignal) => {
+    housekeeping.close()
     flights.cutWhen(deadline)
     await server.close(deadline)
     await setup().retire()

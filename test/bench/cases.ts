@@ -8,6 +8,8 @@ export interface Case {
   readonly unique: boolean
   /** The bare proxy instead of the gateway. */
   readonly bare?: boolean
+  /** Streams of 100 tokens, each by itself, instead of a flood. */
+  readonly paced?: boolean
 }
 
 /** The cases that can be profiled and compared, by name. */
@@ -18,6 +20,8 @@ export const cases: Readonly<Record<string, Case>> = {
   hit: { layers: true, stream: false, unique: false },
   spliced: { layers: false, stream: true, unique: true },
   stream: { layers: true, stream: true, unique: true },
+  tokens: { layers: false, stream: true, unique: true, paced: true },
+  'tokens-six': { layers: true, stream: true, unique: true, paced: true },
 }
 
 /** The case of that name. Throws a `TypeError` when there is none. */
@@ -37,13 +41,14 @@ export interface RunningCase {
 
 /** Starts the process of a case; `name` is how its subject is called. */
 export async function startCase(rig: Rig, name: string, plan: ProcessPlan & { case: Case }): Promise<RunningCase> {
-  const { layers, stream, unique, bare } = plan.case
-  const upstream = stream ? rig.upstream.flood : rig.upstream.json
+  const { layers, stream, unique, bare, paced } = plan.case
+  const streaming = paced ? rig.upstream.paced : rig.upstream.flood
+  const upstream = stream ? streaming : rig.upstream.json
   const proxy = await (bare ? rig.bare(plan) : rig.gateway({ ...plan, layers: layers ? rig.layers.all : {}, upstream }))
   const { port, pid } = proxy
   return {
     proxy,
     subject: { name, port, pid, unique, ...(layers ? { token: rig.layers.token } : {}) },
-    load: { bodyBytes: 5 * 1024, stream, connections: stream ? 96 : 64 },
+    load: { bodyBytes: 5 * 1024, stream, connections: paced ? 512 : stream ? 96 : 64 },
   }
 }

@@ -8,7 +8,7 @@ import { callsTo, warm } from './measure.ts'
 import { benchOptions } from './options.ts'
 import { createRig, type Rig } from './rig.ts'
 
-/** `node test/bench/profile.ts [bare|none|six|hit|spliced|stream] [--top N --ms N --tree DIR]`: where a saturated gateway spends its time. */
+/** `node test/bench/profile.ts [CASE …] [--top N --ms N --tree DIR]`: where a saturated gateway spends its time. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -1,0 +1,52 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Flights } from './flights.ts'
+
+/** Gives memory back while nobody is waiting. */
+export interface Housekeeping {
+  close(): void
+}
+
+const firstMs = 1500
+const everyMs = 5000
+/** How long no call may have begun or been under way before the house is cleaned. */
+const idleMs = 10_000
+
+/**
+ * V8 keeps the pages of a heap that has once been large: after reading the configuration, and after a burst of calls. A collection of the
+ * kind it makes when memory runs out gives them back; it takes some tens of milliseconds, so it is made once each time the gateway has
+ * fallen idle.
+ */
+export function startHousekeeping(flights: Flights): Housekeeping {
+  const collect = collector()
+  let seen = 0
+  let quietSince = performance.now()
+  let clean = false
+  const look = (patienceMs: number): void => {
+    const now = performance.now()
+    if (flights.count > 0 || flights.begun !== seen) {
+      seen = flights.begun
+      quietSince = now
+      clean = false
+    } else if (!clean && now - quietSince >= patienceMs) {
+      clean = true
+      collect()
+    }
+  }
+  const first = setTimeout(look, firstMs, 0)
+  const timer = setInterval(look, everyMs, idleMs)
+  first.unref()
+  timer.unref()
+  return {
+    close() {
+      clearTimeout(first)
+      clearInterval(timer)
+    },
+  }
+}
+
+function collector(): () => void {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as (options: object) => void
+  return () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
