@@ -76,12 +76,25 @@ export function addedOver<Result>(
 // On a busy machine V8 takes its time: a subject is warm once its calls no longer get cheaper.
 const mostSpells = 6
 
+/** What a subject is warmed with. */
+export interface WarmLoad {
+  readonly bodyBytes: number
+  readonly stream?: boolean
+  /** Default 64. */
+  readonly connections?: number
+}
+
 /** Load before anything is measured, until the CPU time of a call no longer falls by more than a twentieth. */
-export async function warm(rig: Rig, subject: Subject, load: { bodyBytes: number; stream?: boolean }): Promise<void> {
+export async function warm(rig: Rig, subject: Subject, load: WarmLoad): Promise<void> {
   const forMs = rig.options.durations.warmMs
   let last = Number.POSITIVE_INFINITY
   for (let spell = 0; spell < mostSpells; spell++) {
-    const plan = { ...callsTo(subject, load.bodyBytes), stream: load.stream ?? false, connections: 64, forMs }
+    const plan = {
+      ...callsTo(subject, load.bodyBytes),
+      stream: load.stream ?? false,
+      connections: load.connections ?? 64,
+      forMs,
+    }
     const { cpu, calls } = await saturateOnce(rig, subject, plan)
     if (cpu / calls > 0.95 * last) return
     last = cpu / calls

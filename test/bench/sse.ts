@@ -75,7 +75,8 @@ async function paced(rig: Rig, { upstream, streams, times }: PacedPlan) {
     const result = await rig.clients.streams({ ...callsTo(subject, bodyBytes), streams, forMs: ms })
     return { ...result, cpu: (subject.pid === undefined ? Number.NaN : cpuSeconds(subject.pid)) - before }
   }
-  for (const subject of [none, six]) await read(subject, rig.options.durations.warmMs)
+  // With few streams hardly a call is made: without many before, code would be measured that is not compiled yet.
+  for (const subject of [none, six]) await warm(rig, subject, { bodyBytes, stream: true, connections: 256 })
   const measured = await inTurn(times, [direct, none, six], (subject) => read(subject, forMs))
   return { direct, none, six, measured }
 }

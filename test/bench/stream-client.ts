@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { instantNow, stampsIn } from './bodies.ts'
 import { percentile } from './figures.ts'
 import { type CallPlan, createRequests, openWire } from './wire-client.ts'
@@ -26,6 +27,8 @@ export interface StreamResult {
   readonly failed: number
 }
 
+const apartMs = 53
+
 interface Seen {
   readonly first: number[]
   readonly gaps: number[]
@@ -38,7 +41,9 @@ async function readStreams(plan: StreamLoad): Promise<StreamResult> {
   const next = createRequests({ ...plan, stream: true })
   const seen: Seen = { first: [], gaps: [], transits: [], streams: 0, failed: 0 }
   const until = instantNow() + plan.forMs
-  const loop = async (): Promise<void> => {
+  const loop = async (_: unknown, index: number): Promise<void> => {
+    // Few streams do not begin together; many do, as they would after an outage.
+    if (plan.streams <= 16) await sleep(index * apartMs)
     let asked = 0
     let last = 0
     const wire = await openWire(plan.port, (bytes) => {

@@ -49,7 +49,7 @@ function unindented(lines: readonly string[]): string {
 export function rowsUnder(page: string, heading: string): readonly (readonly string[])[] {
   const [, after = ''] = page.split(new RegExp(`^#+ ${heading}$`, 'm'))
   const lines = (after.split(/^#+ /m)[0] as string).split('\n')
-  const isRule = (line: string | undefined): boolean => /^\|[-|]+\|$/.test(line ?? '')
+  const isRule = (line: string | undefined): boolean => /^\|[-| ]+\|$/.test(line ?? '')
   return lines
     .filter((line, at) => line.startsWith('|') && !isRule(line) && !isRule(lines[at + 1]))
     .map((line) => line.split('|').slice(1, -1))
