@@ -91,7 +91,7 @@ const owners: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^(plugins\/sse\.ts|native-runner\/engines\/openai)/,
   fastify: /^(proxy\/(server\.ts|routes\/|admin\/)|native-runner\/(server|key)\.ts|native-runner\/routes\/)/,
   'http-proxy': /^proxy\/routes\/passthrough/,
-  undici: /^(proxy\/(attempt|exchange|host)\.ts|native-runner\/engines\/openai|proxy\/cli\/)/,
+  undici: /^(proxy\/(line|exchange|runner-error|host)\.ts|native-runner\/engines\/openai|proxy\/cli\/)/,
   ioredis: /^proxy\/store\/redis/,
   'prom-client': /^proxy\/telemetry\/metric/,
   '@opentelemetry/api': /^proxy\/telemetry\//,
