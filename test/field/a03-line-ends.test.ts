@@ -65,7 +65,7 @@ describe.each(stacks)('A03 behind $name', (stack) => {
       const before = heldBytes()
       await using asking = await begin(rig.chat, { body: streamRequest() })
       const held: number[] = []
-      for (const part of [50, 100, 200]) {
+      for (const part of [100, 300, 500]) {
         await asking.response.part(part)
         held.push(heldBytes() - before - asking.response.bytesReceived)
       }
