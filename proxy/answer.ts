@@ -67,13 +67,8 @@ function writeWhole(frame: AnswerFrame, head: Head, body: Buffer): void {
   headers['x-request-id'] = frame.requestId
   headers['content-length'] = body.length
   response.writeHead(head.status, headers)
-  // Node sends a head and a latin1 string in one piece, and latin1 stands for any bytes; a buffer goes out beside its head.
-  if (body.length <= onePiece) response.end(body.toString('latin1'), 'latin1')
-  else response.end(body)
+  response.end(body)
 }
-
-// Up to here copying a body costs less than sending it as a second piece.
-const onePiece = 16 * 1024
 
 /** The head goes out with the first part, so that what fails before it still has its true status. */
 async function* withHead(frame: AnswerFrame, head: Head, parts: AsyncIterable<Buffer | string>) {
