@@ -11,6 +11,7 @@ export function createInsideDigest(
   acting: ReadonlyMap<string, Acting>,
 ): (call: Call) => string | undefined {
   const inside = layers.slice(layers.findIndex(({ name }) => name === 'cache') + 1)
+  const textOf = createTexts()
   return (call) => {
     let rules = ''
     for (const { name, routes } of inside) {
@@ -18,22 +19,24 @@ export function createInsideDigest(
       if (!layer?.ruleFor) continue
       const rule = layer.ruleFor(call)
       if (rule === undefined) return undefined
-      rules += `${name}=${textOf(rule)}\n`
+      rules += `${name}=${textOf(name, rule)}\n`
     }
     return sha256(rules)
   }
 }
 
-const known = new WeakMap<object, string>()
-
-/** A rule as text for the digest. A layer that gives the same object for the same rule has it digested once, however long it is. */
-function textOf(rule: unknown): string {
-  if (typeof rule !== 'object' || rule === null) return canonicalJson(rule)
-  const digest = known.get(rule)
-  if (digest !== undefined) return digest
-  const text = canonicalJson(rule)
-  // Short ones cost less than remembering them: most are made anew for each call.
-  if (text.length < 4096) return text
-  known.set(rule, sha256(text))
-  return sha256(text)
+/** A rule as text. Most layers give the same object for the same rule, one call after another: that is turned into text once. */
+function createTexts(): (layer: string, rule: unknown) => string {
+  const last = new Map<string, { readonly rule: unknown; readonly text: string }>()
+  return (layer, rule) => {
+    const known = last.get(layer)
+    if (known?.rule === rule) return known.text
+    const canonical = canonicalJson(rule)
+    const text = canonical.length > longText ? sha256(canonical) : canonical
+    last.set(layer, { rule, text })
+    return text
+  }
 }
+
+// A text that would be hashed at each call is worth a digest of its own.
+const longText = 256
