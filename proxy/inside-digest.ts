@@ -30,7 +30,7 @@ function createTexts(): (layer: string, rule: unknown) => string {
   const last = new Map<string, { readonly rule: unknown; readonly text: string }>()
   return (layer, rule) => {
     const known = last.get(layer)
-    if (known?.rule === rule) return known.text
+    if (known && known.rule === rule) return known.text
     const canonical = canonicalJson(rule)
     const text = canonical.length > longText ? sha256(canonical) : canonical
     last.set(layer, { rule, text })
