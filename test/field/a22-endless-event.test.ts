@@ -69,7 +69,8 @@ describe.each(stacks)('A22 behind $name', (stack) => {
     expect(answer.body.subarray(first.length, first.length + big.length).equals(big)).toBe(true)
   }, 30_000)
 
-  test('100,000 tiny events leave the event loop to others', async () => {
+  // A busy machine can only make a turn longer: it is looked at again before it is believed.
+  test('100,000 tiny events leave the event loop to others', { retry: 2, timeout: 30_000 }, async () => {
     const tiny = Buffer.from(dataEvent({ choices: [] }).repeat(100_000))
     const end = dataEvent(chatChunk({ finish: 'stop' })) + DONE
     await using rig = await startRig(
@@ -84,7 +85,7 @@ describe.each(stacks)('A22 behind $name', (stack) => {
     const answer = await ask(rig.chat, { body: streamRequest() }, 15_000)
     expect(turns.stop()).toBeLessThan(50)
     expect(answer.body.length).toBe(first.length + tiny.length + end.length)
-  }, 30_000)
+  })
 })
 
 test('A22 an endless event is an error event in the dialect of Anthropic', async () => {
