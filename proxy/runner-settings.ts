@@ -1,27 +1,12 @@
 import type { RunnerConfig } from '../config/runners.ts'
 
 /** One runner of the configuration, as the client that calls it needs it; secrets are already read. */
-export interface RunnerSettings {
-  readonly name: string
-  readonly kind: 'native' | 'openai'
-  /** Origin, with a base path where the API does not live at the root; a final `/v1` is optional. */
-  readonly url: string
+export interface RunnerSettings extends Omit<RunnerConfig, 'tls' | 'apiKeyFile' | 'ackKeyFile'> {
   /** Sent as `Authorization: Bearer`. */
   readonly apiKey?: string
-  /** More headers to send with every request. */
-  readonly headers?: Readonly<Record<string, string>>
   readonly tls?: RunnerTlsSettings
-  readonly connectTimeoutMs: number
-  readonly firstByteTimeoutMs: number
-  readonly idleTimeoutMs: number
-  /** How long an idle connection is kept, unless the runner hints at less. */
-  readonly keepAliveMs: number
-  /** 0: as many as there are calls. */
-  readonly maxConnections: number
-  readonly maxEventBytes: number
+  /** Longest whole answer, in bytes. */
   readonly maxBodyBytes: number
-  /** `never` for servers that refuse `stream_options`. */
-  readonly includeUsage: 'auto' | 'never'
 }
 
 /** TLS towards a runner: PEM bytes, and the name its certificate must have. */

@@ -1,7 +1,7 @@
 import type { Principal } from '../call.ts'
 import type { Host } from '../host.ts'
+import { createLru } from '../lru.ts'
 import type { ProfileConfig } from './config-profile.ts'
-import { createLru } from './lru.ts'
 import { type Profile, scopesFromValue } from './rule.ts'
 
 /** What a lookup came to: a profile, none, or no answer. */

@@ -1,9 +1,9 @@
 import type { Principal } from '../call.ts'
 import { type GatewayError, gatewayError } from '../errors.ts'
+import { createLru } from '../lru.ts'
 import type { JwtConfig } from './config-jwt.ts'
 import { createFetchedKeys, type JwksHost } from './jwks.ts'
 import type { VerificationKey } from './keys.ts'
-import { createLru } from './lru.ts'
 import { principalFromClaims, type RefusalReason, unauthenticated } from './rule.ts'
 import { type TokenRule, verifyToken } from './token.ts'
 

@@ -2,11 +2,11 @@ import type { Call } from '../call.ts'
 import { gatewayError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Acting, Mode } from '../layer.ts'
+import { createLru, type Lru } from '../lru.ts'
 import type { Reply, Target } from '../reply.ts'
 import type { TokenEstimate } from '../tokens.ts'
 import { pass, refuse, type Verdict } from '../verdict.ts'
 import { conversationOf } from './affinity.ts'
-import { type BoundedMap, createBoundedMap } from './bounded-map.ts'
 import type { RoutingConfig } from './config.ts'
 import { checkRouting } from './faults.ts'
 import { type Account, book, bookPending, createLedger, type Ledger, standing } from './ledger.ts'
@@ -16,7 +16,7 @@ import { type Candidate, candidatesFor, place, routingRuleFor } from './rule.ts'
 /** What one mode knows: an observer keeps counters of its own and never touches those that decide. */
 interface Side {
   readonly ledger: Ledger
-  readonly homes: BoundedMap<number>
+  readonly homes: Lru<number>
 }
 
 /** A call that was placed and is not over. */
@@ -57,7 +57,7 @@ export function openRouting(config: RoutingConfig, host: Host): Acting {
 
 function createSide({ targets, lendWindowMs, maxTenants, affinity }: RoutingConfig): Side {
   const ledger = createLedger({ targets: targets.length, windowMs: lendWindowMs, maxTenants })
-  return { ledger, homes: createBoundedMap(affinity.maxEntries) }
+  return { ledger, homes: createLru(affinity.maxEntries) }
 }
 
 interface Room {

@@ -1,4 +1,4 @@
-import { createBoundedMap } from './bounded-map.ts'
+import { createLru } from '../lru.ts'
 import type { Candidate } from './rule.ts'
 
 /** Tokens each target is below (positive) or above its share of one tenant. They add up to zero. */
@@ -32,7 +32,7 @@ export interface LedgerInit {
 
 /** Makes a {@link Ledger}. */
 export function createLedger({ targets, windowMs, maxTenants }: LedgerInit): Ledger {
-  const tenants = createBoundedMap<Account>(maxTenants)
+  const tenants = createLru<Account>(maxTenants)
   const all = newAccount(targets)
   return {
     account(tenant, now) {

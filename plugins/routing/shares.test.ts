@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { createTestHost } from '../../test/support/host.ts'
 import { createCall } from '../call.ts'
 import type { Acting } from '../layer.ts'
+import { createLru } from '../lru.ts'
 import { replyFromCompletion, type Target } from '../reply.ts'
 import type { Pass } from '../verdict.ts'
-import { createBoundedMap } from './bounded-map.ts'
 import { routing } from './index.ts'
 import { createLedger } from './ledger.ts'
 
@@ -143,7 +143,7 @@ describe('the ledger', () => {
   test('memory is bounded: the longest unused entry goes first', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20)), (keys) => {
-        const map = createBoundedMap<number>(5)
+        const map = createLru<number>(5)
         const recent: number[] = []
         for (const key of keys) {
           if (map.get(String(key)) === undefined) map.set(String(key), key)
