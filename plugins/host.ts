@@ -90,8 +90,16 @@ export interface Log {
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
+/** Which process a layer sits in, and whether it works on copies made for comparison: no two sides share a counter or a stored answer. */
+export type Side = 'gateway' | 'runner' | 'copy'
+
+/** How a side is written in the keys of a store. */
+export const sideKeys: Readonly<Record<Side, string>> = { gateway: 'gw', runner: 'rn', copy: 'cp' }
+
 /** The only doors out of a layer in the gateway. */
 export interface Host {
+  /** Which side this is; keys in the store carry it. */
+  readonly side: Side
   readonly clock: Clock
   readonly store: Store
   readonly http: Http
@@ -113,4 +121,24 @@ export interface Host {
   count(what: Count, by?: number): void
   /** Ends with the configuration that opened the layers: timers hang on it. */
   readonly closed: AbortSignal
+}
+
+/** The only doors out of a layer at the runner. `file` reads a secret by its bare name; `http` reaches only what the runner allows. */
+export interface Seat extends Host {
+  /** Whether this runner opens connections to a URL's host. */
+  allows(url: string): boolean
+  /** Whether a secret of this bare name is there. */
+  has(secret: string): boolean
+}
+
+/** What folding reads beside the configuration. */
+export interface FoldSource {
+  /** Names that paths resolve in facts only. */
+  readonly declared: ReadonlySet<string>
+  /** The request header that names a conversation, and the prefix it stands under, lower case. */
+  readonly conversationHeader: string
+  /** A file that may be seen by everybody, such as a template or a public key. Throws `config_invalid` naming it. */
+  file(path: string): Buffer
+  /** The bare name by which a step names a secret file: its last part. The file is not read. */
+  secret(path: string): string
 }

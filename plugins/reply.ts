@@ -68,7 +68,12 @@ interface Source {
   /** One of both: bytes as they came, or chunks that were made here. */
   readonly bytes?: Bytes
   readonly chunks?: readonly Chunk[]
+  /** Chunks that come while another answer goes by. */
+  readonly batches?: AsyncIterable<Batch>
 }
+
+/** What a copy's batches throw when the answer beside it was dropped. */
+export const dropped: unique symbol = Symbol('dropped')
 
 /** What comes back: a status, headers, and a body that is read once. It stays raw bytes until somebody asks for chunks. */
 export class Reply {
@@ -120,7 +125,7 @@ export class Reply {
 
   /** The body as it leaves: untouched where no stage changes it, else serialised in the asked shape. */
   bytes(): AsyncIterable<Buffer> {
-    if (!this.#parses()) return this.#watched(this.#rawBytes())
+    if (!this.parses) return this.#watched(this.#rawBytes())
     const shape = { streamed: this.streamed, includeUsage: this.includeUsage }
     return bytesFromBatches(this.batches(), shape)
   }
@@ -137,7 +142,7 @@ export class Reply {
     try {
       const { bytes, chunks } = this.#from
       const body = chunks ? undefined : joined(bytes as readonly Buffer[])
-      if (body && !this.#parses()) return body
+      if (body && !this.parses) return body
       return documentFromChunks([...this.#push(chunks ?? [chunkFromBody(body as Buffer)], 0), ...this.#rest()])
     } catch (error) {
       ending = { kind: 'failed', error }
@@ -160,9 +165,11 @@ export class Reply {
     return { completion, complete: isComplete(completion) }
   }
 
-  #parses(): boolean {
-    const { kind, chunks } = this.#from
+  /** Somebody looks into its chunks: passing it on costs a parse. */
+  get parses(): boolean {
+    const { kind, chunks, batches } = this.#from
     if (kind === 'opaque') return false
+    if (batches) return this.#stages.some((stage) => 'transform' in stage || stage.observer.chunk)
     const otherShape = this.status < 300 && (kind === 'events') !== this.streamed
     return (
       chunks !== undefined || otherShape || this.#stages.some((stage) => 'transform' in stage || stage.observer.chunk)
@@ -194,6 +201,7 @@ export class Reply {
   async *#incoming(): AsyncIterable<Batch> {
     const { kind, bytes, chunks } = this.#from
     if (chunks) yield { chunks, commented: false }
+    else if (this.#from.batches) yield* this.#from.batches
     else if (bytes && kind === 'events') yield* batchesFromBytes(bytes, this.#init.maxBytes)
     else if (bytes) yield await batchFromJson(bytes, this.streamed, this.#init.maxBytes)
   }
@@ -210,7 +218,7 @@ export class Reply {
       yield* items
       ending = { kind: 'complete' }
     } catch (error) {
-      ending = { kind: 'failed', error }
+      if (error !== dropped) ending = { kind: 'failed', error }
       throw error
     } finally {
       this.#tell(ending)

@@ -22,9 +22,9 @@ function noting(name: string, story: string[], acting: Acting = {}): Seated {
         story.push(`${name} decides`)
         return acting.decide?.(call, mode) ?? pass()
       },
-      settle(call, back, again) {
+      settle(call, back, turn) {
         story.push(`${name} settles`)
-        return acting.settle?.(call, back, again) ?? back
+        return acting.settle?.(call, back, turn) ?? back
       },
       release: () => void story.push(`${name} releases`),
     },
@@ -120,10 +120,146 @@ describe('through()', () => {
 
   it('runs what is inside once more for a layer that asks again, and releases each turn once', async () => {
     const story: string[] = []
-    const retrying = noting('a', story, { settle: (call, back, again) => drain(back).then(() => again(call)) })
+    const retrying = noting('a', story, { settle: (call, back, { again }) => drain(back).then(() => again(call)) })
     await drain(await run([retrying, noting('b', story)]))
     expect(story.filter((line) => line === 'b decides')).toHaveLength(2)
     expect(story.filter((line) => line === 'b releases')).toHaveLength(2)
     expect(story.filter((line) => line === 'a releases')).toHaveLength(1)
+  })
+})
+
+describe('an observer', () => {
+  it('decides and settles beside the call, and changes nothing of it', async () => {
+    const story: string[] = []
+    const watching: Seated = {
+      ...noting('a', story, {
+        decide: () => refuse(gatewayError('forbidden', 'no')),
+        settle: (_, back) =>
+          back.through({ push: () => undefined }).observe({ end: ({ kind }) => void story.push(`a saw it ${kind}`) }),
+      }),
+      mode: 'observe',
+    }
+    const back = await run([watching, noting('b', story)])
+    expect(await drain(back)).toContain('"hi"')
+    await new Promise(setImmediate)
+    expect(story).toEqual([
+      'a decides',
+      'b decides',
+      'b settles',
+      'a settles',
+      'b releases',
+      'a releases',
+      'a saw it complete',
+    ])
+  })
+
+  it('that wants the whole answer gets it, and cannot ask again', async () => {
+    const heard: string[] = []
+    const settle: Acting['settle'] = async (call, back, { again }) => {
+      const { completion: whole } = await back.collect()
+      heard.push(String(whole.choices?.[0]?.message?.content))
+      await again(call).catch(() => heard.push('refused'))
+      throw gatewayError('output_invalid', 'not good enough')
+    }
+    const back = await run([{ ...noting('a', [], { settle }), mode: 'observe' }])
+    expect(await drain(back)).toContain('"hi"')
+    await new Promise(setImmediate)
+    expect(heard).toEqual(['hi', 'refused'])
+  })
+
+  it('that vetoes is never overruled', async () => {
+    const no = noting('a', [], { decide: () => refuse(gatewayError('unauthenticated', 'nobody')) })
+    await expect(run([{ ...no, mode: 'observe', vetoes: true }])).rejects.toThrow('nobody')
+  })
+
+  it('is given what the deciding side read', async () => {
+    let given: unknown
+    const acting: Acting = {
+      decide(_call, _mode, reads) {
+        given = reads
+        return pass()
+      },
+    }
+    const seats: Seated[] = [{ name: 'a', mode: 'observe', acting }]
+    await through(seats, callWith(), { inside: async () => reply(), witness: silent, reads: { a: { level: 3 } } })
+    expect(given).toEqual({ level: 3 })
+  })
+})
+
+describe('a layer that is drawn', () => {
+  const principal = { id: 'u', tenant: 't', tier: '', scopes: [], claims: {}, method: 'anonymous' } as const
+
+  it('is drawn by what layers before it have learned, observers too', async () => {
+    const story: string[] = []
+    const auth: Seated = { ...noting('auth', story, { decide: () => pass({ principal }) }), mode: 'observe' }
+    const drawn: Seated = {
+      ...noting('b', story),
+      draw: ({ facts }) => (facts.principal?.tenant === 't' ? 'away' : 'enforce'),
+    }
+    let inside: Call | undefined
+    const back = await run([auth, drawn], callWith(), async () => reply())
+    await drain(back)
+    expect(story).toEqual(['auth decides', 'auth settles', 'auth releases'])
+    await through([auth, noting('c', [])], callWith(), {
+      inside: async (call) => {
+        inside = call
+        return reply()
+      },
+      witness: silent,
+    })
+    expect(inside?.facts.principal).toBeUndefined()
+  })
+
+  it('may have to speak before it can be drawn', async () => {
+    const no = noting('a', [], { decide: () => refuse(gatewayError('forbidden', 'no')) })
+    const draw = (place: 'enforce' | 'observe') => () => {
+      let asked = 0
+      return () => (asked++ === 0 ? undefined : place)
+    }
+    await expect(run([{ ...no, draw: draw('enforce')() }])).rejects.toThrow('no')
+    await drain(await run([{ ...no, draw: draw('observe')() }]))
+  })
+})
+
+describe('a layer that is away', () => {
+  const failing = (times: number) => async (): Promise<Reply> => {
+    if (times-- > 0) throw gatewayError('runner_error', 'could not')
+    return reply()
+  }
+
+  it('is not asked', async () => {
+    const story: string[] = []
+    await drain(await run([{ ...noting('a', story), mode: 'away' }]))
+    expect(story).toEqual([])
+  })
+
+  it('is taken back when what is inside fails, and those further in are asked anew; those further out are not', async () => {
+    const story: string[] = []
+    const seats = [noting('a', story), { ...noting('b', story), mode: 'away' } as const, noting('c', story)]
+    const back = await through(seats, callWith(), {
+      inside: failing(1),
+      witness: silent,
+      retake: (_, inward) => inward.map((seat) => ({ ...seat, mode: 'enforce' })),
+    })
+    await drain(back)
+    expect(story).toEqual([
+      'a decides',
+      'c decides',
+      'c releases',
+      'b decides',
+      'c decides',
+      'c settles',
+      'b settles',
+      'a settles',
+      'c releases',
+      'b releases',
+      'a releases',
+    ])
+  })
+
+  it('stays away when nobody takes it back, and the failure stands', async () => {
+    const seats: Seated[] = [{ ...noting('b', []), mode: 'away' }]
+    const turn = { inside: failing(1), witness: silent, retake: () => undefined }
+    await expect(through(seats, callWith(), turn)).rejects.toThrow('could not')
   })
 })

@@ -1,35 +1,49 @@
 import type { Call } from './call.ts'
 import { gatewayErrorFrom } from './errors.ts'
+import type { LayerReads } from './execution-context-facts.ts'
 import type { Acting, Again, Mode } from './layer.ts'
+import { observedReply } from './observed-reply.ts'
 import type { Reply } from './reply.ts'
 import { afterPass, refuse, type Verdict } from './verdict.ts'
 
-/** A layer that has its place in a call: who it is, what it does, and whether it decides or only says. */
-export interface Seated {
+/** Where a layer sits for a call, seen from here: it decides here, it only says, or it sits on the other side and is not asked. */
+export type Place = Mode | 'away'
+
+/** A layer that has its place in a call: who it is, what it does, and where it sits. */
+export interface Seated<At extends Place = Place> {
   readonly name: string
   readonly acting: Acting
-  readonly mode: Mode
+  readonly mode: At
+  /**
+   * Draws where it sits for this very call, in place of `mode`; asked when the loop reaches it. `call` holds what every layer so far has
+   * learned, observers too. Undefined: not to be said before the layer itself has spoken; it is asked again then.
+   */
+  readonly draw?: (call: Call) => Place | undefined
+  /** Its refusal stands although it only observes: what the gateway knows to be wrong is never let through. */
+  readonly vetoes?: boolean
 }
 
 /** Hears every verdict; feeds status headers, metrics, traces and the shadow diff. Must not throw. */
 export interface Witness {
   /** A layer has answered; `call` is what it was asked. `ms` is how long it took, in milliseconds. */
-  heard(seat: Seated, verdict: Verdict, ms: number, call: Call): void
+  heard(seat: Seated<Mode>, verdict: Verdict, ms: number, call: Call): void
   /** A layer has settled a reply. */
-  settled?(seat: Seated, ms: number): void
+  settled?(seat: Seated<Mode>, ms: number): void
+  /** A layer is about to be released. */
+  ending?(seat: Seated<Mode>, call: Call): void
 }
 
 /**
  * Turns the loop: asks the layers in order, runs what is inside, settles in reverse. A refusal or a failure is thrown as
  * `GatewayError`. Every layer that was asked is released exactly once: when the reply has been read to its end or dropped, when
- * the call fails, or when its signal aborts, whichever is first.
+ * the call fails, or when its signal aborts, whichever is first. Observers decide and settle beside the call and change nothing of it.
  */
 export async function through(seats: readonly Seated[], call: Call, turn: Turn): Promise<Reply> {
   if (seats.length === 0) return turn.inside(call)
   const asked: Asked[] = []
-  const release = releaseOnce(asked, call)
+  const release = releaseOnce(asked, call, turn.witness)
   try {
-    const reply = await ask(0, call, { ...turn, seats, asked })
+    const reply = await ask(0, { call, seen: call }, { ...turn, seats, asked })
     return reply.observe({ end: release })
   } catch (reason) {
     release()
@@ -42,10 +56,17 @@ export interface Turn {
   /** What is inside all layers: the runner. */
   readonly inside: (call: Call) => Promise<Reply>
   readonly witness: Witness
+  /** What the deciding side read, by layer, for those that observe here. */
+  readonly reads?: Readonly<Record<string, LayerReads>>
+  /**
+   * What is inside has failed; `inward` are the seats from one that is away inward. The seats to take in their place, and to ask anew from
+   * there; undefined: the failure stands. Asked for each seat that is away, innermost first.
+   */
+  readonly retake?: (reason: unknown, inward: readonly Seated[]) => readonly Seated[] | undefined
 }
 
 interface Asked {
-  readonly seat: Seated
+  readonly seat: Seated<Mode>
   readonly call: Call
 }
 
@@ -54,30 +75,67 @@ interface Loop extends Turn {
   readonly asked: Asked[]
 }
 
-async function ask(index: number, call: Call, loop: Loop): Promise<Reply> {
-  const seat = loop.seats[index]
-  if (!seat) return loop.inside(call)
-  loop.asked.push({ seat, call })
-  const verdict = await decide(seat, call, loop.witness)
-  if (seat.mode === 'observe') return ask(index + 1, call, loop)
+/** A call on its way: as those who decide see it, and with what observers have learned beside. */
+interface Going {
+  readonly call: Call
+  readonly seen: Call
+}
+
+async function ask(index: number, going: Going, loop: Loop): Promise<Reply> {
+  const listed = loop.seats[index]
+  const { call } = going
+  if (!listed) return loop.inside(call)
+  const drawn = listed.draw ? listed.draw(going.seen) : listed.mode
+  if (drawn === 'away') return away(index, going, loop)
+  const first = at(listed, drawn ?? 'observe')
+  loop.asked.push({ seat: first, call })
+  const verdict = await decide(first, call, loop)
+  const place = drawn ?? listed.draw?.(learned(going, verdict)) ?? 'observe'
+  if (verdict.kind === 'refuse' && (place === 'enforce' || listed.vetoes)) throw verdict.error
+  if (place !== 'enforce') {
+    const reply = await ask(index + 1, { call, seen: learned(going, verdict) }, loop)
+    return place === 'observe' ? observedReply(listed.acting, call, reply) : reply
+  }
   if (verdict.kind === 'refuse') throw verdict.error
   if (verdict.kind === 'answer') return verdict.reply
   const inner = afterPass(call, verdict)
-  const reply = await ask(index + 1, inner, loop)
-  if (!seat.acting.settle) return reply
+  const seen = going.seen === call ? inner : learned(going, verdict)
+  const reply = await ask(index + 1, { call: inner, seen }, loop)
+  if (!listed.acting.settle) return reply
   const again: Again = (other) => {
-    releaseAll(loop.asked.splice(loop.asked.findIndex((each) => each.seat === seat) + 1))
+    releaseAll(loop.asked.splice(loop.asked.findIndex((each) => each.seat === first) + 1), loop.witness)
     return through(loop.seats.slice(index + 1), other, loop)
   }
-  return settle(seat, { call: inner, reply, again }, loop.witness)
+  return settle(at(listed, 'enforce'), { call: inner, reply, again }, loop.witness)
 }
 
-async function decide(seat: Seated, call: Call, witness: Witness): Promise<Verdict> {
+function learned({ seen }: Going, verdict: Verdict): Call {
+  return verdict.kind === 'pass' ? afterPass(seen, { kind: 'pass', facts: verdict.facts }) : seen
+}
+
+function at(seat: Seated, mode: Mode): Seated<Mode> {
+  return seat.mode === mode ? (seat as Seated<Mode>) : { ...seat, mode }
+}
+
+/** A layer that is not asked here; should what is inside fail, it and those further in may be taken back. */
+async function away(index: number, going: Going, loop: Loop): Promise<Reply> {
+  const before = loop.asked.length
+  try {
+    return await ask(index + 1, going, loop)
+  } catch (reason) {
+    const seats = loop.retake?.(reason, loop.seats.slice(index))
+    if (!seats) throw reason
+    releaseAll(loop.asked.splice(before), loop.witness)
+    return through(seats, going.call, loop)
+  }
+}
+
+async function decide(seat: Seated<Mode>, call: Call, { witness, reads }: Turn): Promise<Verdict> {
   if (!seat.acting.decide) return passing
   const start = performance.now()
   let verdict: Verdict
   try {
-    const said = seat.acting.decide(call, seat.mode)
+    const said = seat.acting.decide(call, seat.mode, reads?.[seat.name])
     verdict = said instanceof Promise ? await said : said
   } catch (reason) {
     verdict = refuse(gatewayErrorFrom(reason))
@@ -88,30 +146,34 @@ async function decide(seat: Seated, call: Call, witness: Witness): Promise<Verdi
 const passing: Verdict = { kind: 'pass', facts: {} }
 
 async function settle(
-  seat: Seated,
+  seat: Seated<Mode>,
   back: { call: Call; reply: Reply; again: Again },
   witness: Witness,
 ): Promise<Reply> {
   const start = performance.now()
-  const said = seat.acting.settle?.(back.call, back.reply, back.again) ?? back.reply
+  const turn = { mode: seat.mode, again: back.again }
+  const said = seat.acting.settle?.(back.call, back.reply, turn) ?? back.reply
   const reply = said instanceof Promise ? await said : said
   witness.settled?.(seat, performance.now() - start)
   return reply
 }
 
-function releaseOnce(asked: readonly Asked[], call: Call): () => void {
+function releaseOnce(asked: readonly Asked[], call: Call, witness: Witness): () => void {
   let released = false
   const release = (): void => {
     if (released) return
     released = true
     call.signal.removeEventListener('abort', release)
-    releaseAll(asked)
+    releaseAll(asked, witness)
   }
   // A reply that nobody starts to read never ends by itself.
   call.signal.addEventListener('abort', release)
   return release
 }
 
-function releaseAll(asked: readonly Asked[]): void {
-  for (const { seat, call } of asked.toReversed()) seat.acting.release?.(call)
+function releaseAll(asked: readonly Asked[], witness: Witness): void {
+  for (const { seat, call } of asked.toReversed()) {
+    witness.ending?.(seat, call)
+    seat.acting.release?.(call)
+  }
 }

@@ -5,13 +5,13 @@ import { gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import { type HeaderNames, headerNames } from '../plugins/headers.ts'
 import type { Clock, Count, Host, Http, Log } from '../plugins/host.ts'
 import { layers } from '../plugins/index.ts'
+import { createInsideDigest } from '../plugins/inside-digest.ts'
 import type { Acting, Layer } from '../plugins/layer.ts'
 import { joinPath } from '../plugins/schema.ts'
 import type { Seated } from '../plugins/stack.ts'
 import type { Store } from '../plugins/store.ts'
 import type { TokenCounter } from '../plugins/tokens.ts'
 import { createTrustedProxies, type TrustedProxies } from './client-address.ts'
-import { createInsideDigest } from './inside-digest.ts'
 import { createStatusBook, type StatusBook } from './layer-status.ts'
 import { type Board, createBoard } from './runner-board.ts'
 import { createRunnerClient } from './runner-client.ts'
@@ -71,6 +71,7 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
   const proxies = createTrustedProxies(config.listen.trustedProxies)
   const acting = new Map<string, Acting>()
   const host: Host = {
+    side: 'gateway',
     clock: lasting.clock,
     store: lasting.store,
     http: lasting.http,

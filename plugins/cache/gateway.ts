@@ -35,7 +35,7 @@ export function openCache(config: CacheConfig, host: Host): CacheActing {
   const parts = createParts(config, host)
   return {
     decide: (call, mode) => decide(parts, call, mode),
-    settle: (call, reply, again) => settle(parts, call, { reply, again }),
+    settle: (call, reply, { again }) => settle(parts, call, { reply, again }),
     buffers: () => config.output_validation?.quality_score?.retryLargest ?? false,
     release(call) {
       const visit = parts.visits.get(call.id)

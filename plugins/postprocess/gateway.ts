@@ -24,7 +24,7 @@ export function open(config: Config, host: Host): Acting {
       jsonDemand(rulesOf(call), call)
       return pass()
     },
-    settle(call, reply, again) {
+    settle(call, reply, { again }) {
       if (!reply.ok) return reply
       const compiled = rulesOf(call)
       const demand = jsonDemand(compiled, call)

@@ -51,7 +51,7 @@ export function openPrompt(config: PromptConfig, host: Host): Acting {
       const { cacheable, ...bearing } = promptRuleFor(rule, call, undefined)
       return cacheable ? bearing : undefined
     },
-    settle(call, reply, again) {
+    settle(call, reply, { again }) {
       const so = desk.started.get(call.id)
       if (!so) return reply
       const { steps, naming } = so.prepared

@@ -111,8 +111,11 @@ describe('counters', () => {
     const leaving = new AbortController()
     const call = ask({ max_tokens: 9000 }, { signal: leaving.signal })
     const first = (await acting.decide?.(call, 'enforce')) as Pass
-    const reply = (await acting.settle?.(call, answered(-1, first.facts.target?.[0] as Target, true), async () => {
-      throw new TypeError('never asked again')
+    const reply = (await acting.settle?.(call, answered(-1, first.facts.target?.[0] as Target, true), {
+      mode: 'enforce',
+      again: async () => {
+        throw new TypeError('never asked again')
+      },
     })) as Reply
     for await (const _ of reply.batches()) break
     acting.release?.(call)

@@ -70,7 +70,7 @@ async function sharesOf(load: Load): Promise<number[]> {
     inFlight.push(async () => {
       const usage = { total_tokens: input + answer }
       const reply = replyFromCompletion({ status: 200, streamed: false, source: 'runner', target }, { usage })
-      const settled = await seat.settle?.(call, reply, async () => reply)
+      const settled = await seat.settle?.(call, reply, { mode: 'enforce', again: async () => reply })
       for await (const _ of settled?.bytes() ?? []);
       seat.release?.(call)
       used.set(target.model, (used.get(target.model) ?? 0) + usage.total_tokens)

@@ -47,6 +47,7 @@ function createTrialHost(config: GatewayConfig, base: string, closed: AbortSigna
     return section === undefined ? [] : (layer.declares?.(section) ?? [])
   })
   return {
+    side: 'gateway',
     clock,
     store: createEmbeddedStore(clock),
     http: { send: nowhere },

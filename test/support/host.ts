@@ -47,6 +47,7 @@ export function createTestHost(overrides: TestHostOverrides = {}): TestHost {
   const lines: LogLine[] = []
   const counts = new Map<Count, number>()
   const host = {
+    side: 'gateway' as const,
     clock,
     store: createEmbeddedStore((doors.clock as ManualClock | undefined) ?? clock),
     answers: new Map<string, HttpDouble>(),

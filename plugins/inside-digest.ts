@@ -1,6 +1,6 @@
-import type { Call } from '../plugins/call.ts'
-import { canonicalJson, sha256 } from '../plugins/canonical.ts'
-import type { Acting, Layer } from '../plugins/layer.ts'
+import type { Call } from './call.ts'
+import { canonicalJson, sha256 } from './canonical.ts'
+import type { Acting, Layer } from './layer.ts'
 
 /**
  * Digest of the rules of the layers further in than a cache, as they apply to one call; undefined when an answer under one of them must
