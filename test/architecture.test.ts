@@ -92,7 +92,7 @@ const owners: Readonly<Record<string, RegExp>> = {
   fastify: /^(proxy\/(server\.ts|routes\/|admin\/)|native-runner\/(server|key)\.ts|native-runner\/routes\/)/,
   'http-proxy': /^proxy\/routes\/passthrough/,
   undici: /^(proxy\/(line|exchange|runner-error|host)\.ts|native-runner\/engines\/openai|proxy\/cli\/)/,
-  ioredis: /^proxy\/store\/redis/,
+  ioredis: /^config\/store\/redis/,
   'prom-client': /^proxy\/telemetry\/metric/,
   '@opentelemetry/api': /^proxy\/telemetry\//,
   '@opentelemetry/sdk-node': /^proxy\/telemetry\//,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createStore } from '../../config/store/index.ts'
 import { storeSchema } from '../../config/store.ts'
-import { createStore } from '../../proxy/store/index.ts'
 import { createGate } from '../../test/support/gate.ts'
 import { type Redis, redisAvailable, startServer } from '../../test/support/redis.ts'
 import type { Store } from '../store.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createStore } from '../../config/store/index.ts'
 import { storeSchema } from '../../config/store.ts'
-import { createStore } from '../../proxy/store/index.ts'
 import { createManualClock } from '../../test/support/clock.ts'
 import { redisAvailable, startServer } from '../../test/support/redis.ts'
 import { startRedisCluster } from '../../test/support/redis-groups.ts'

@@ -1,13 +1,13 @@
 import type { LoadedConfig } from '../../config/load.ts'
 import type { GatewayConfig } from '../../config/schema.ts'
 import { readNamedFile, resolveFrom } from '../../config/secret-file.ts'
+import { createEmbeddedStore } from '../../config/store/embedded.ts'
 import { type Fault, GatewayError, gatewayError } from '../../plugins/errors.ts'
 import { headerNames } from '../../plugins/headers.ts'
 import type { Clock, Host, Log } from '../../plugins/host.ts'
 import { layers } from '../../plugins/index.ts'
 import type { Layer } from '../../plugins/layer.ts'
 import { createTokenEstimator } from '../../plugins/token-estimator.ts'
-import { createEmbeddedStore } from '../store/embedded.ts'
 
 /**
  * Opens each layer of a configuration, without network, and closes it again: what only a layer can find wrong, such as a pattern that

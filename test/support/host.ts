@@ -1,10 +1,10 @@
 import { hkdfSync } from 'node:crypto'
+import { createEmbeddedStore, type EmbeddedStore } from '../../config/store/embedded.ts'
 import type { Call } from '../../plugins/call.ts'
 import { type ChatRequest, outputLimit, textOfMessage } from '../../plugins/chat.ts'
 import { gatewayError } from '../../plugins/errors.ts'
 import type { Count, Host, Http, HttpAnswer, HttpRequest, Log, RunnerBoard } from '../../plugins/host.ts'
 import type { TokenCounter } from '../../plugins/tokens.ts'
-import { createEmbeddedStore, type EmbeddedStore } from '../../proxy/store/embedded.ts'
 import { createManualClock, type ManualClock } from './clock.ts'
 
 /** One line of a test's log. */

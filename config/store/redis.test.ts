@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { storeSchema } from '../../config/store.ts'
 import type { Log } from '../../plugins/host.ts'
 import type { Script, Store } from '../../plugins/store.ts'
 import { type Redis, redisAvailable, startServer } from '../../test/support/redis.ts'
+import { storeSchema } from '../store.ts'
 import { createStore } from './index.ts'
 
 const wall = { now: () => Date.now() }

@@ -1,6 +1,6 @@
-import type { StoreConfig } from '../../config/store.ts'
 import type { Clock, Log } from '../../plugins/host.ts'
 import type { Store } from '../../plugins/store.ts'
+import type { StoreConfig } from '../store.ts'
 import { addressFromUrl } from './address.ts'
 import { createEmbeddedStore } from './embedded.ts'
 

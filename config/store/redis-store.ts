@@ -1,7 +1,7 @@
-import type { StoreConfig } from '../../config/store.ts'
 import { GatewayError } from '../../plugins/errors.ts'
 import type { Clock, Log } from '../../plugins/host.ts'
 import type { Store } from '../../plugins/store.ts'
+import type { StoreConfig } from '../store.ts'
 import { createEmbeddedStore } from './embedded.ts'
 import { type Connect, createLink, storeLost } from './link.ts'
 import { createRedisOperations, type Operations } from './redis-operations.ts'

@@ -1,6 +1,6 @@
-import type { StoreConfig } from '../../config/store.ts'
 import { type GatewayError, gatewayError } from '../../plugins/errors.ts'
 import type { Log } from '../../plugins/host.ts'
+import type { StoreConfig } from '../store.ts'
 import type { Connection, Sender } from './connection.ts'
 
 /** The way to Redis, which may be down. Nobody ever waits longer than one command timeout, and while it is down nobody waits. */

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { storeSchema } from '../../config/store.ts'
 import type { Script, Store } from '../../plugins/store.ts'
 import { freePortWithBus } from '../../test/support/ports.ts'
 import { redisAvailable, startServer } from '../../test/support/redis.ts'
 import { startRedisCluster, startRedisSentinel } from '../../test/support/redis-groups.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
+import { storeSchema } from '../store.ts'
 import { createStore } from './index.ts'
 
 const wall = { now: () => Date.now() }

@@ -1,6 +1,6 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
-import type { StoreConfig } from '../../config/store.ts'
 import { gatewayError } from '../../plugins/errors.ts'
+import type { StoreConfig } from '../store.ts'
 import { addressFromUrl, type RedisAddress } from './address.ts'
 import type { Argument, Connection, Sender } from './connection.ts'
 
