@@ -1,8 +1,8 @@
 import type { LayerMember } from './acknowledgement.ts'
-import type { Call, Fact } from './call.ts'
+import type { Call, Fact, Principal } from './call.ts'
 import type { Route } from './chat.ts'
 import type { Directives } from './directives.ts'
-import type { Fault } from './errors.ts'
+import type { ErrorCode, Fault } from './errors.ts'
 import type { LayerReads } from './execution-context-facts.ts'
 import type { FoldSource, Host, Seat } from './host.ts'
 import type { LayerReport } from './policy-report.ts'
@@ -82,6 +82,29 @@ export interface NativeContract<Step = any> {
   credentials?(step: Step): readonly string[]
   /** Claims of the caller that the step's paths name: only those travel. */
   claims?(step: Step): readonly string[]
+  /** It acts on the answer while it is made: its outcome is `armed` until the end. */
+  readonly arms?: boolean
+  /** Calls that a runner is tried with before it is believed, some of which it must refuse. */
+  readonly probes: readonly Probe<Step>[]
+}
+
+/** A call that a runner is asked about through `decide`, and what it must say. */
+export interface Probe<Step = any> {
+  /** A fact, such as `a token of another issuer is refused`. */
+  readonly title: string
+  readonly step: Step
+  /** Default `chat`. */
+  readonly route?: Exclude<Route, 'passthrough'>
+  readonly body: unknown
+  /** Request headers, credentials among them, lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Default: a caller `probe` of the tenant `probe`, without tier, scopes and claims. */
+  readonly principal?: Partial<Principal>
+  /** Default 1,900,000,000,000. */
+  readonly now?: number
+  readonly reads?: LayerReads
+  /** The essence must be that of the gateway's own half, besides. */
+  readonly expect: { readonly o: 'pass' | 'answer' | 'refuse'; readonly code?: ErrorCode }
 }
 
 /** One layer: its name, what it declares, its settings, and the half that sits in the gateway. */
