@@ -1,6 +1,7 @@
 import type { Fault } from '../plugins/errors.ts'
 import type { Layer } from '../plugins/layer.ts'
 import { fileChecks } from './check-files.ts'
+import { foldingChecks } from './check-folding.ts'
 import { layerChecks } from './check-layers.ts'
 import { networkChecks } from './check-network.ts'
 import { runnerChecks } from './check-runners.ts'
@@ -32,7 +33,14 @@ export interface Checked {
   readonly warnings: readonly Fault[]
 }
 
-const checks: readonly Check[] = [...networkChecks, ...signingChecks, ...runnerChecks, ...layerChecks, ...fileChecks]
+const checks: readonly Check[] = [
+  ...networkChecks,
+  ...signingChecks,
+  ...runnerChecks,
+  ...layerChecks,
+  ...foldingChecks,
+  ...fileChecks,
+]
 
 /** Runs every check whose sections are sound. `unsound` are the sections that have faults already. */
 export function checkConfig(

@@ -1,27 +1,50 @@
 import type { Layer } from '../plugins/layer.ts'
 import type { JsonSchema } from '../plugins/schema.ts'
-import { oneOf, section } from './field.ts'
+import type { Stage } from '../plugins/stage.ts'
+import { integer, oneOf, optionalText, section } from './field.ts'
 
-/** Where a layer starts. In this version every layer runs in the gateway. */
-export type ConfiguredStage = 'gateway'
+/** A stage that a layer may start in. */
+export type ConfiguredStage = Exclude<Stage, 'rolled-back'>
 
-/** Where each layer starts; a layer that is not named starts in the gateway. */
+/** Where each layer starts, and in which shares it moves. */
 export interface FoldingConfig {
+  /** A layer that is not named starts in the gateway. */
   readonly stages: Readonly<Record<string, ConfiguredStage>>
+  readonly policy: {
+    /** Shares of a canary in percent, rising; the last is 100. */
+    readonly stages: readonly number[]
+  }
 }
 
-/** Stages that a later version knows; naming one is a fault of its own rather than a wrong word. */
-export const laterStages: readonly string[] = ['shadow', 'canary', 'native']
+/** What clients may ask in the body member `execution_context`. */
+export interface DirectivesConfig {
+  readonly enabled: boolean
+  /** What becomes of a call whose directives are wrong: it is served by the operator's rules alone, or refused with 400. */
+  readonly onInvalid: 'fallback' | 'reject'
+  /** Callers may bring a template of their own, as system text after the operator's. */
+  readonly inlineTemplate: boolean
+}
+
+/** What old clients may still have. */
+export interface CompatibilityConfig {
+  readonly deprecatedLayers: {
+    /** The day, `YYYY-MM-DD`, from which on the old per-layer headers are on their way out; null: they are not. */
+    readonly since: string | null
+    /** Days from then until they are gone. */
+    readonly days: number
+  }
+}
 
 /** Keys of the configuration that a later version knows, as dotted paths. */
 export const laterKeys: readonly string[] = [
-  'folding.policy',
+  'folding.policy.alpha',
+  'folding.policy.beta',
+  'folding.policy.tiers',
+  'folding.policy.autopilot',
   'folding.shadow',
   'folding.peers',
   'folding.panicFile',
   'folding.kubernetes',
-  'directives',
-  'compatibility',
   'telemetry.traceStore',
 ]
 
@@ -29,9 +52,51 @@ export const laterKeys: readonly string[] = [
 export function foldingSchema(layers: readonly Layer[]): JsonSchema {
   const stages = layers.map((layer) => [
     layer.name,
-    oneOf(`Where ${layer.name} starts. This version knows gateway only.`, ['gateway'], 'gateway'),
+    oneOf(`Where ${layer.name} starts.`, ['gateway', 'shadow', 'canary', 'native'], 'gateway'),
   ])
-  return section('Where each layer runs. Moving layers (policy, shadow, peers, …) is not available in this version.', {
-    stages: section('Where each layer starts.', Object.fromEntries(stages)),
+  return section('Where each layer runs. Commands and the admin port move layers from there.', {
+    stages: section(
+      'Where each layer starts. A reload moves a layer only if its own entry has changed.',
+      Object.fromEntries(stages),
+    ),
+    policy: section('How a layer moves.', {
+      stages: {
+        type: 'array',
+        description: 'Shares of a canary in percent, rising; the last must be 100.',
+        default: [1, 10, 50, 100],
+        minItems: 1,
+        maxItems: 4,
+        items: { type: 'integer', minimum: 1, maximum: 100 },
+      },
+    }),
   })
 }
+
+/** The `directives` section. */
+export const directivesSection: JsonSchema = section(
+  'What clients may ask in the body member execution_context. Directives only ever tighten.',
+  {
+    enabled: { type: 'boolean', description: 'Read them; otherwise the member is left alone.', default: true },
+    onInvalid: oneOf(
+      'A call whose directives are wrong is served by the operator’s rules alone (fallback), or refused with 400 (reject).',
+      ['fallback', 'reject'],
+      'fallback',
+    ),
+    inlineTemplate: {
+      type: 'boolean',
+      description: 'Callers may bring a template of their own: system text of theirs, after the operator’s.',
+      default: false,
+    },
+  },
+)
+
+/** The `compatibility` section. */
+export const compatibilitySchema: JsonSchema = section('What old clients may still have.', {
+  deprecatedLayers: section('The old headers, one a layer, that some clients still ask for.', {
+    since: {
+      ...optionalText('Day (YYYY-MM-DD) from which on they are on their way out; null: they are not.'),
+      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+    },
+    days: integer('Days from then until they are gone.', 90, { minimum: 1, maximum: 3_650 }),
+  }),
+})

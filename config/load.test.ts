@@ -30,14 +30,14 @@ test.each([
     'signing.keys[0].kid (line 4): is required',
   ],
   [
-    'a stage of a later version is no misspelling',
+    'a stage of a layer that is off is a fault',
     'folding: { stages: { auth: shadow } }',
-    'folding.stages.auth (line 2): the stage shadow is not available in this version; only gateway is',
+    'folding.stages.auth (line 2): is shadow, but the layer is off: layers.auth is not there',
   ],
   [
     'a section of a later version says so',
-    'directives: { enabled: true }',
-    'directives (line 2): is not available in this version; take it out',
+    'folding: { shadow: { sample: 1 } }',
+    'folding.shadow (line 2): is not available in this version; take it out',
   ],
   [
     'a target that names no runner is near one',

@@ -1,7 +1,14 @@
 import type { Layer } from '../plugins/layer.ts'
 import { createSchema, type JsonSchema, type Schema } from '../plugins/schema.ts'
 import { type AdminConfig, adminSchema } from './admin.ts'
-import { type FoldingConfig, foldingSchema } from './folding.ts'
+import {
+  type CompatibilityConfig,
+  compatibilitySchema,
+  type DirectivesConfig,
+  directivesSection,
+  type FoldingConfig,
+  foldingSchema,
+} from './folding.ts'
 import { type ListenConfig, listenSchema } from './listen.ts'
 import { type RunnerConfig, runnersSchema } from './runners.ts'
 import * as sections from './sections.ts'
@@ -19,6 +26,8 @@ export interface GatewayConfig<Store = StoreConfig> {
   /** The section of each layer that is on, by name; a layer that is absent is off. */
   readonly layers: Readonly<Record<string, unknown>>
   readonly folding: FoldingConfig
+  readonly directives: DirectivesConfig
+  readonly compatibility: CompatibilityConfig
   readonly drain: sections.DrainConfig
   readonly telemetry: sections.TelemetryConfig
 }
@@ -64,6 +73,8 @@ function rootSchema(layers: readonly Layer[]): JsonSchema {
       additionalProperties: false,
     },
     folding: foldingSchema(layers),
+    directives: directivesSection,
+    compatibility: compatibilitySchema,
     drain: sections.drainSchema,
     telemetry: sections.telemetrySchema,
   }

@@ -1,7 +1,7 @@
 import type { Fault } from '../plugins/errors.ts'
 import type { JsonSchema } from '../plugins/schema.ts'
 import { closest } from './closest.ts'
-import { laterKeys, laterStages } from './folding.ts'
+import { laterKeys } from './folding.ts'
 import { memberNames, placeFromSchema, type SchemaPlace, stepInto } from './schema-walk.ts'
 
 /** Says a schema's fault so that a person can act on it: what is not there yet, and what a misspelt word was meant to be. */
@@ -39,9 +39,6 @@ function wordUnknownKey(fault: Fault, root: JsonSchema): Fault {
 
 function wordEnum(fault: Fault, given: unknown): Fault {
   if (typeof given !== 'string') return fault
-  if (/^folding\.stages\b/.test(fault.path) && laterStages.includes(given)) {
-    return { ...fault, message: `the stage ${given} is not available in this version; only gateway is` }
-  }
   const words = [...fault.message.matchAll(/"([^"]*)"/g)].map((match) => match[1] as string)
   const near = closest(given, words)
   return near === undefined ? fault : { ...fault, message: `${fault.message}; did you mean "${near}"?` }

@@ -71,6 +71,8 @@ export interface Load {
  */
 export interface Engine {
   readonly name: 'llama' | 'openai' | 'echo'
+  /** Version of what makes the tokens, once it is known; absent or undefined: nobody says. */
+  version?(): string | undefined
   /** `down` while a crashed engine comes back. */
   state(): 'starting' | 'ready' | 'down'
   /** Resolves when ready; throws `Refusal` when it cannot be. */

@@ -55,6 +55,7 @@ it('a key file is its bytes without the last line end, and has at least 32 of th
 })
 
 it('the help names every flag', () => {
-  for (const flag of ['engine', 'model', 'upstream', 'host', 'port', 'api-key-file', 'sequences', 'context', 'threads'])
-    expect(usage).toContain(`--${flag} `)
+  const listening = ['engine', 'model', 'upstream', 'host', 'port', 'api-key-file', 'sequences', 'context', 'threads']
+  const executing = ['key', 'ack-key', 'secrets-dir', 'egress', 'store', 'policy-dir', 'allow-plain']
+  for (const flag of [...listening, ...executing]) expect(usage).toMatch(new RegExp(`^  --${flag}\\b`, 'm'))
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { executionFlags, executionFromFlags } from './execution-flags.ts'
 import { refusal } from './refusal.ts'
 import type { RunnerOptions } from './runner.ts'
 
@@ -18,6 +19,15 @@ export const usage = `usage: runner [options]
   --sequences N                calls the llama engine answers at a time (default 4)
   --context N                  tokens of prompt and answer together (default: the model's, at most 4096)
   --threads N                  processor threads of the llama engine (default: by model size and cores)
+  --key KID=FILE               key that contexts and policies are signed with: an HS256 secret of 32 bytes or more,
+                               or a public Ed25519 key in PEM; once for each, two while they rotate
+  --ack-key FILE               private Ed25519 key (PEM) of acknowledgements; needed beside a public key
+  --secrets-dir DIR            folder of the secrets that steps name
+  --egress HOST[:PORT]         host that layers may open connections to; once for each (default none)
+  --store URL                  redis:// address of counters and stored answers, shared with other runners
+                               (default: in this process)
+  --policy-dir DIR             where policies are kept over a restart (default: policies in the runner's cache folder)
+  --allow-plain                serve calls without a context although there are keys; on a loopback address only
   --help                       this text
 `
 
@@ -32,6 +42,7 @@ const options = {
   sequences: { type: 'string' },
   context: { type: 'string' },
   threads: { type: 'string' },
+  ...executionFlags,
   help: { type: 'boolean', short: 'h' },
 } as const
 
@@ -106,5 +117,5 @@ export function runnerFromArguments(args: readonly string[]): RunnerOptions | 'h
   if (flags.help) return 'help'
   const apiKey = keyFrom(flags['api-key-file'], '--api-key-file')
   const server = present({ host: flags.host, port: integer(flags, 'port', 65_535) ?? 8000, apiKey })
-  return { ...engineFrom(flags), server }
+  return { ...engineFrom(flags), server, ...present({ execution: executionFromFlags(flags, server.host) }) }
 }

@@ -37,6 +37,8 @@ function stopOnSignals(runner: Runner): void {
 async function main(): Promise<void> {
   const options = optionsFromProcess()
   try {
+    if (options.execution?.allowPlain)
+      say('WARNING: --allow-plain: calls without an execution context are served. For development only.')
     const runner = await startRunner(options)
     stopOnSignals(runner)
     const { url, engine, model } = runner

@@ -8,9 +8,24 @@ export interface Meter {
   counted(pieces: AsyncIterable<Piece>): AsyncIterable<Piece>
   /** Counts the prompt tokens of calls that make no answer, such as embeddings. */
   prompted(tokens: number): void
+  /** Counts something of a closed list. */
+  noted(what: Noted, label: string, by?: number): void
+  /** Cached share of all prompt tokens since the start, 0 to 1; undefined before the first. */
+  hitRate(): number | undefined
   /** The text exposition format, version 0.0.4. */
   text(load: Load): string
 }
+
+/** What {@link Meter.noted} counts, each with the one label that tells its kinds apart. */
+const noted = {
+  foldgate_runner_context_refusals_total: 'code',
+  foldgate_runner_acknowledgements_total: 'part',
+  foldgate_runner_policy_steps_total: 'result',
+  foldgate_runner_layer_events_total: 'what',
+} as const
+
+/** A counter of the closed list above. */
+export type Noted = keyof typeof noted
 
 const about = {
   foldgate_runner_requests_total: ['counter', 'Requests answered, by route and status.'],
@@ -21,6 +36,10 @@ const about = {
     'Tokens read (prompt), read from the KV cache (cached) and made (completion).',
   ],
   foldgate_kv_cache_hit_ratio: ['gauge', 'Cached share of all prompt tokens since the start, 0 to 1.'],
+  foldgate_runner_context_refusals_total: ['counter', 'Execution contexts that were refused, by code.'],
+  foldgate_runner_acknowledgements_total: ['counter', 'Acknowledgements given, by part (head, end).'],
+  foldgate_runner_policy_steps_total: ['counter', 'Steps of policies, by what compiling them came to.'],
+  foldgate_runner_layer_events_total: ['counter', 'What layers counted, by kind.'],
 } as const
 
 function family(name: keyof typeof about, samples: readonly (readonly [labels: string, value: number])[]): string {
@@ -33,6 +52,8 @@ function family(name: keyof typeof about, samples: readonly (readonly [labels: s
 export function createMeter(): Meter {
   const requests = new Map<string, number>()
   const tokens = { prompt: 0, cached: 0, completion: 0 }
+  const hitRate = (): number | undefined => (tokens.prompt > 0 ? tokens.cached / tokens.prompt : undefined)
+  const notes = new Map<string, Map<string, number>>(Object.keys(noted).map((name) => [name, new Map()]))
   async function* counted(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
     let made = 0
     try {
@@ -58,15 +79,21 @@ export function createMeter(): Meter {
     prompted(count) {
       tokens.prompt += count
     },
+    noted(what, label, by = 1) {
+      const labels = `{${noted[what]}="${label}"}`
+      const counts = notes.get(what) as Map<string, number>
+      counts.set(labels, (counts.get(labels) ?? 0) + by)
+    },
+    hitRate,
     text(load) {
       const kinds = Object.entries(tokens).map(([kind, count]) => [`{kind="${kind}"}`, count] as const)
-      const ratio = tokens.prompt > 0 ? tokens.cached / tokens.prompt : 0
       return `${[
         family('foldgate_runner_requests_total', [...requests]),
         family('foldgate_runner_running', [['', load.running]]),
         family('foldgate_runner_queued', [['', load.queued]]),
         family('foldgate_runner_tokens_total', kinds),
-        family('foldgate_kv_cache_hit_ratio', [['', ratio]]),
+        family('foldgate_kv_cache_hit_ratio', [['', hitRate() ?? 0]]),
+        ...(Object.keys(noted) as Noted[]).map((name) => family(name, [...(notes.get(name) ?? [])])),
       ].join('\n')}\n`
     },
   }

@@ -70,3 +70,11 @@ export function bodyFromRefusal(error: Refusal): { error: Readonly<Record<string
   const { message, code, detail } = error
   return { error: { message, type: table[code][1], param: detail.param ?? null, code } }
 }
+
+/** The headers a refusal is answered with: `Retry-After` (RFC 9110 §10.2.3), and for a 401 how to authenticate. */
+export function headersFromRefusal({ status, detail: { retryAfterSeconds } }: Refusal): Record<string, string> {
+  return {
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  }
+}

@@ -1,19 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import { isLoopback } from '../config/loopback.ts'
+import { maxCarrierBytes } from '../plugins/policy-carrier.ts'
+import { createAdmission } from './admission.ts'
+import { askedFrom } from './asking.ts'
+import { createCalls } from './calls.ts'
 import type { Engine } from './engine.ts'
-import { createKeyCheck } from './key.ts'
-import { createMeter } from './meter.ts'
-import { bodyFromRefusal, type Refusal, refusal, refusalFrom } from './refusal.ts'
+import { execute } from './execute.ts'
+import type { Execution } from './execution.ts'
+import type { Meter } from './meter.ts'
+import { contextHeader } from './opened-call.ts'
+import { type Refusal, refusal, refusalFrom } from './refusal.ts'
 import { embeddings } from './routes/embeddings.ts'
 import { chat, completions } from './routes/generation.ts'
 import { model, models } from './routes/models.ts'
 import { live, metrics, ready, startup } from './routes/operations.ts'
-import type { Answer, Room, Route } from './routes/route.ts'
+import type { Room, Route } from './routes/route.ts'
 import { tokenize } from './routes/tokenize.ts'
+import { capabilities, decide, getPolicy, putPolicy } from './routes/well-known.ts'
+import { send, sendRefusal } from './sending.ts'
 
-const routes: readonly Route[] = [chat, completions, embeddings, models, model, tokenize, live, ready, startup, metrics]
+const operations: readonly Route[] = [live, ready, startup, metrics]
+const signed: readonly Route[] = [capabilities, putPolicy, getPolicy, decide]
+const routes: readonly Route[] = [chat, completions, embeddings, models, model, tokenize, ...operations, ...signed]
 
 /** How a runner listens. */
 export interface ServerOptions {
@@ -36,30 +46,6 @@ export interface RunningServer {
   close(graceMs?: number): Promise<void>
 }
 
-interface Calls {
-  /** A signal that aborts when this call's connection goes, or the runner gives up on it. */
-  open(reply: FastifyReply): AbortController
-  cutAll(): void
-}
-
-function createCalls(): Calls {
-  const open = new Set<AbortController>()
-  return {
-    open(reply) {
-      const controller = new AbortController()
-      open.add(controller)
-      reply.raw.once('close', () => {
-        open.delete(controller)
-        controller.abort(refusal('client_closed', 'the client closed the connection'))
-      })
-      return controller
-    },
-    cutAll: () => {
-      for (const controller of open) controller.abort(refusal('shutting_down', 'the runner is shutting down'))
-    },
-  }
-}
-
 function refusalFromFastify(error: unknown): Refusal {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
@@ -71,69 +57,44 @@ function refusalFromFastify(error: unknown): Refusal {
   return refusalFrom(error)
 }
 
-function sendRefusal(reply: FastifyReply, error: Refusal): FastifyReply {
-  const { retryAfterSeconds } = error.detail
-  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
-  if (error.status === 401) reply.header('www-authenticate', 'Bearer')
-  return reply.code(error.status).send(bodyFromRefusal(error))
-}
-
-function jsonFrom(body: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-  } catch (error) {
-    const why = error instanceof SyntaxError ? error.message : 'not UTF-8'
-    throw refusal('invalid_json', `the body is not JSON: ${why}`)
-  }
-}
-
-/** Events as bytes, cut when their reader takes none for too long. */
-async function* watched(events: AsyncIterable<string>, stall: () => void, timeoutMs: number): AsyncGenerator<Buffer> {
-  for await (const event of events) {
-    const timer = setTimeout(stall, timeoutMs)
-    try {
-      yield Buffer.from(event)
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-}
-
-function send(reply: FastifyReply, answer: Answer, stallTimeoutMs: number): FastifyReply {
-  reply.code(answer.status).headers(answer.headers ?? {})
-  const { body } = answer
-  if (typeof body === 'string' || !(Symbol.asyncIterator in body)) return reply.send(body)
-  const bytes = watched(body as AsyncIterable<string>, () => void reply.raw.destroy(), stallTimeoutMs)
-  return reply.send(Readable.from(bytes, { objectMode: false, highWaterMark: 16_384 }))
-}
-
-/** Adds every route; gives back what cuts off the calls in flight. */
-function addRoutes(app: FastifyInstance, room: Room, options: ServerOptions): () => void {
+/** Adds endpoints; gives back what cuts off their calls in flight. */
+function addRoutes(app: FastifyInstance, added: readonly Route[], { room, options }: Serving): () => void {
   const calls = createCalls()
-  for (const route of routes)
+  for (const route of added)
     app.route({
       method: route.method,
       url: route.path,
+      config: { route },
+      ...(route.method === 'PUT' ? { bodyLimit: 2 * maxCarrierBytes } : {}),
       async handler(request, reply) {
-        const { signal } = calls.open(reply)
-        const params = request.params as Readonly<Record<string, string>>
-        const answer = await route.answer({ body: request.body, params, signal }, room)
+        const asked = askedFrom(request, calls.open(reply.raw))
+        const executes = route.executes && asked.headers[contextHeader] !== undefined
+        const answer = await (executes ? execute(route, asked, room) : route.answer(asked, room))
         return send(reply, answer, options.writeStallTimeoutMs ?? 120_000)
       },
     })
   return calls.cutAll
 }
 
-function addRules(app: FastifyInstance, room: Room, options: ServerOptions): void {
-  const checkKey = createKeyCheck(options.apiKey)
+interface Serving {
+  readonly room: Room
+  readonly options: ServerOptions
+}
+
+// Bodies stay bytes: what is signed are the bytes, and nothing is parsed before that is checked.
+const asBytes = async (_request: FastifyRequest, body: Buffer): Promise<Buffer> => body
+
+function addRules(app: FastifyInstance, { room, options }: Serving): void {
+  const admit = createAdmission(options.apiKey, room.execution)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>
-    jsonFrom(body),
-  )
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, asBytes)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     if (room.draining()) reply.header('connection', 'close')
-    if (!request.url.startsWith('/healthz/')) checkKey(request.headers.authorization)
+    const { route } = request.routeOptions.config as { readonly route?: Route }
+    const refusal = admit({ route, url: request.url, headers: request.headers })
+    if (!refusal) return
+    await send(reply, room.execution.refused(refusal), 0)
   })
   app.addHook('onResponse', async (request, reply) => {
     room.meter.answered(request.routeOptions.url ?? 'unknown', reply.statusCode)
@@ -142,12 +103,18 @@ function addRules(app: FastifyInstance, room: Room, options: ServerOptions): voi
   })
   app.setErrorHandler((error, _request, reply) => sendRefusal(reply, refusalFromFastify(error)))
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0]
-    const known = routes.find((route) => route.path === path)
-    if (!known) return sendRefusal(reply, refusal('unknown_url', `unknown request url: ${request.method} ${path}`))
-    reply.header('allow', known.method)
-    return sendRefusal(reply, refusal('method_not_allowed', `${path} takes ${known.method} only`))
+    const path = request.url.split('?')[0] as string
+    const known = routes.filter((route) => matches(route, path)).map(({ method }) => method)
+    if (known.length === 0)
+      return sendRefusal(reply, refusal('unknown_url', `unknown request url: ${request.method} ${path}`))
+    reply.header('allow', known.join(', '))
+    return sendRefusal(reply, refusal('method_not_allowed', `${path} takes ${known.join(', ')} only`))
   })
+}
+
+function matches({ path }: Route, asked: string): boolean {
+  const [before = '', named] = path.split(':')
+  return named === undefined ? path === asked : asked.startsWith(before) && !asked.slice(before.length).includes('/')
 }
 
 function requestIdFrom(given: string | string[] | undefined): string {
@@ -159,10 +126,20 @@ function urlFrom(address: AddressInfo): string {
   return `http://${host}:${address.port}`
 }
 
-/** Listens for calls to an engine, in the OpenAI dialect. Throws when the address cannot be had. */
-export async function startServer(engine: Engine, options: ServerOptions = {}): Promise<RunningServer> {
+/** What a server serves, and with what. */
+export interface ServerParts {
+  readonly engine: Engine
+  readonly execution: Execution
+  readonly meter: Meter
+}
+
+/** Listens for calls to an engine, in the OpenAI dialect. Throws when the address cannot be had, or is open to others than plain calls may be. */
+export async function startServer(parts: ServerParts, options: ServerOptions = {}): Promise<RunningServer> {
+  const { host = '127.0.0.1', port = 0 } = options
+  if (parts.execution.allowPlain && !isLoopback(host))
+    throw refusal('invalid_value', `plain calls are allowed on a loopback address only, not on ${host}`)
   let draining = false
-  const room: Room = { engine, meter: createMeter(), draining: () => draining }
+  const serving: Serving = { room: { ...parts, draining: () => draining }, options }
   const app = fastify({
     bodyLimit: options.bodyLimitBytes ?? 33_554_432,
     forceCloseConnections: 'idle',
@@ -170,13 +147,19 @@ export async function startServer(engine: Engine, options: ServerOptions = {}): 
     http: { maxHeaderSize: 32_768 },
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
   })
-  addRules(app, room, options)
-  const cutAll = addRoutes(app, room, options)
-  await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 })
+  addRules(app, serving)
+  const unsigned = routes.filter((route) => !route.signed)
+  const cuts = [addRoutes(app, unsigned, serving)]
+  app.register(async (scope) => {
+    // A signed body may come under any name, such as application/jose.
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, asBytes)
+    cuts.push(addRoutes(scope, signed, serving))
+  })
+  await app.listen({ host, port })
   const close = async (graceMs = 30_000): Promise<void> => {
     draining = true
     const closed = app.close()
-    const cut = setTimeout(cutAll, graceMs)
+    const cut = setTimeout(() => cuts.forEach((each) => void each()), graceMs)
     // A call that was cut off still says so to its client; a connection that will not end is ended.
     const kill = setTimeout(() => app.server.closeAllConnections(), graceMs + 2_000)
     await closed.finally(() => {

@@ -27,36 +27,49 @@ export async function begun(pieces: AsyncIterable<Piece>, signal: AbortSignal): 
   return rest()
 }
 
+/** The event that says in band what went wrong; what follows it is never `[DONE]`. */
+export function errorEvent(body: object): string {
+  return `data: ${JSON.stringify(body)}\n\n`
+}
+
 /**
- * The server-sent events of an answer. A failure on the way becomes an in-band error event and ends the stream without
- * `[DONE]`; so does an engine that ends before every choice it began has finished.
+ * The server-sent events of an answer, `[DONE]` last. Throws what ends it early, and `engine_failed` when the engine ends before every
+ * choice it began has finished.
  */
-export async function* eventsFromPieces(
+export async function* wholeEvents(
   envelope: Envelope,
   pieces: AsyncIterable<Piece>,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const open = new Set<number>()
   const seen = new Set<number>()
+  for await (const piece of pieces) {
+    let event = ''
+    if (piece.kind !== 'usage' && !seen.has(piece.index)) {
+      seen.add(piece.index)
+      open.add(piece.index)
+      event = openingEvent(envelope, piece.index)
+    }
+    if (piece.kind === 'finish') open.delete(piece.index)
+    event += eventFromPiece(envelope, piece)
+    if (event) yield event
+  }
+  if (seen.size === 0 || open.size > 0) {
+    signal.throwIfAborted()
+    throw refusal('engine_failed', 'the engine ended before its answer did')
+  }
+  yield doneEvent
+}
+
+/** {@link wholeEvents} in which a failure on the way becomes an in-band error event and ends the stream without `[DONE]`. */
+export async function* eventsFromPieces(
+  envelope: Envelope,
+  pieces: AsyncIterable<Piece>,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   try {
-    for await (const piece of pieces) {
-      let event = ''
-      if (piece.kind !== 'usage' && !seen.has(piece.index)) {
-        seen.add(piece.index)
-        open.add(piece.index)
-        event = openingEvent(envelope, piece.index)
-      }
-      if (piece.kind === 'finish') open.delete(piece.index)
-      event += eventFromPiece(envelope, piece)
-      if (event) yield event
-    }
-    if (seen.size === 0 || open.size > 0) {
-      signal.throwIfAborted()
-      throw refusal('engine_failed', 'the engine ended before its answer did')
-    }
-    yield doneEvent
+    yield* wholeEvents(envelope, pieces, signal)
   } catch (error) {
-    const why = signal.aborted ? signal.reason : error
-    yield `data: ${JSON.stringify(bodyFromRefusal(refusalFrom(why)))}\n\n`
+    yield errorEvent(bodyFromRefusal(refusalFrom(signal.aborted ? signal.reason : error)))
   }
 }

@@ -10,6 +10,8 @@ export interface Envelope {
   readonly model: string
   /** Whether the client asked for a usage chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean
+  /** Whether a usage chunk is made all the same, for those who count on the way. */
+  readonly metered?: boolean
 }
 
 /** A new envelope for an answer of the named model. */
@@ -29,7 +31,7 @@ export function headFrom(envelope: Envelope, streamed: boolean): Record<string, 
 
 function chunk(envelope: Envelope, choices: readonly unknown[], usage: Usage | null): string {
   // OpenAI: with include_usage every chunk bears the member, null in all but the last.
-  const tail = envelope.includeUsage ? { usage } : {}
+  const tail = envelope.includeUsage || usage ? { usage } : {}
   return `data: ${JSON.stringify({ ...headFrom(envelope, true), choices, ...tail })}\n\n`
 }
 
@@ -42,7 +44,7 @@ export function openingEvent(envelope: Envelope, index: number): string {
 
 /** The event for one piece; empty where nothing is to be said. */
 export function eventFromPiece(envelope: Envelope, piece: Piece): string {
-  if (piece.kind === 'usage') return envelope.includeUsage ? chunk(envelope, [], piece.usage) : ''
+  if (piece.kind === 'usage') return envelope.includeUsage || envelope.metered ? chunk(envelope, [], piece.usage) : ''
   const { index } = piece
   const finish_reason = piece.kind === 'finish' ? piece.reason : null
   const delta: Delta = piece.kind === 'delta' ? piece.delta : {}

@@ -37,6 +37,8 @@ export interface Call {
   readonly body: Buffer
   /** True while `body` is still what the caller sent. */
   readonly untouched: boolean
+  /** Somebody has read `request`: it is there for nothing more. */
+  readonly parsed: boolean
   /** The parsed request; parsed on first use. Throws `invalid_json` or `invalid_request` naming the field. */
   readonly request: ChatRequest
   /** Request headers, names in lower case, repeated ones joined by `, `. */
@@ -85,6 +87,9 @@ class Inbound implements Call {
   get body(): Buffer {
     this.#body ??= Buffer.from(JSON.stringify(this.#parsed.request))
     return this.#body
+  }
+  get parsed(): boolean {
+    return this.#parsed.request !== undefined
   }
   get request(): ChatRequest {
     // Shared between all calls made from this one, so that the body is parsed at most once.

@@ -1,4 +1,12 @@
-import type { JsonSchema } from './schema.ts'
+import { jsonFromBody } from './chat.ts'
+import { createSchema, type JsonSchema, joinPath } from './schema.ts'
+
+declare module './call.ts' {
+  interface Facts {
+    /** What the caller asks of the layers, where it does and all of it holds. Written by the server. */
+    directives: Directives
+  }
+}
 
 /**
  * What a client may ask in the body member `execution_context`. Each layer reads its own members in `tighten` and checks them: here only the
@@ -38,4 +46,63 @@ export const directivesSchema: JsonSchema = {
     post_processing_hooks: list,
     debug_force_fallback: { type: 'boolean' },
   },
+}
+const outline = createSchema<Directives>(directivesSchema)
+
+/** The body members that directives stand in. */
+export const directiveMembers = ['execution_context', 'x-execution-context'] as const
+
+/** Most bytes of directives, as compact JSON. */
+export const maxDirectiveBytes = 65_536
+
+/** The directives of a body, or the path of what is wrong with them. */
+export type FoundDirectives = { readonly directives: Directives } | { readonly fault: string }
+
+/** How a body is read for its directives. */
+export interface DirectivesReading {
+  /** Default {@link directiveMembers}; a gateway adds the name under its own prefix. */
+  readonly members?: readonly string[]
+  /** The body as JSON, where somebody has parsed it already. */
+  readonly parse?: (body: Buffer) => unknown
+}
+
+/**
+ * The directives that a body bears; undefined when it bears none, or is no JSON object at all. The body is parsed only if the name of the
+ * member stands in its bytes. Checked here: the outline, the size, and that they stand in one member only.
+ */
+export function directivesFromBody(
+  body: Buffer,
+  { members = directiveMembers, parse = jsonFromBody }: DirectivesReading = {},
+): FoundDirectives | undefined {
+  if (!members.some((member) => standsIn(body, member))) return undefined
+  const parsed = parsedFrom(body, parse)
+  const [found, twice] = members.filter((member) => parsed && Object.hasOwn(parsed, member))
+  if (!parsed || found === undefined) return undefined
+  if (twice !== undefined) return { fault: twice }
+  const value = parsed[found]
+  const [fault] = outline.faults(value)
+  if (fault) return { fault: joinPath(found, fault.path).replace(/\.$/, '') }
+  if (Buffer.byteLength(JSON.stringify(value)) > maxDirectiveBytes) return { fault: found }
+  return { directives: value as Directives }
+}
+
+/** An object without the members that directives stand in; the same one when it has none. */
+export function withoutDirectives<T extends object>(request: T, members: readonly string[] = directiveMembers): T {
+  if (!members.some((member) => Object.hasOwn(request, member))) return request
+  return Object.fromEntries(Object.entries(request).filter(([name]) => !members.includes(name))) as T
+}
+
+/** Up to seven bytes Node looks for at memory speed; only a body that has them is searched for the whole name. */
+function standsIn(body: Buffer, member: string): boolean {
+  const quoted = `"${member}"`
+  return body.includes(quoted.slice(0, 7)) && body.includes(quoted)
+}
+
+function parsedFrom(body: Buffer, parse: (body: Buffer) => unknown): Record<string, unknown> | undefined {
+  try {
+    const value = parse(body)
+    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
 }

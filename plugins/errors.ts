@@ -32,6 +32,7 @@ export const errorKinds = {
   method_not_allowed: invalid(405),
   request_timeout: invalid(408),
   body_too_large: kind(413, 'invalid_request_error', 'request_too_large'),
+  stage_refused: invalid(409),
   unsupported_media_type: invalid(415),
   output_invalid: invalid(422),
   header_fields_too_large: invalid(431),

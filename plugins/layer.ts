@@ -88,6 +88,18 @@ export interface NativeContract<Step = any> {
   readonly probes: readonly Probe<Step>[]
 }
 
+/** Stands in steps and bodies of probes for a model that the runner serves. */
+export const probeModel = 'probe-model'
+
+/** A probe as a runner that serves these models is asked it. */
+export function probeFor(probe: Probe, [model]: readonly string[]): Probe {
+  if (model === undefined) return probe
+  const text = JSON.stringify([probe.step, probe.body])
+  if (!text.includes(probeModel)) return probe
+  const [step, body] = JSON.parse(text.replaceAll(`"${probeModel}"`, () => JSON.stringify(model))) as [unknown, unknown]
+  return { ...probe, step, body }
+}
+
 /** A call that a runner is asked about through `decide`, and what it must say. */
 export interface Probe<Step = any> {
   /** A fact, such as `a token of another issuer is refused`. */

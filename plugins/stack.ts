@@ -25,6 +25,8 @@ export interface Seated<At extends Place = Place> {
 
 /** Hears every verdict; feeds status headers, metrics, traces and the shadow diff. Must not throw. */
 export interface Witness {
+  /** Where a layer sits for this call, as it was drawn; told before it decides, or right after where only that could say. */
+  placed?(seat: Seated, place: Place, call: Call): void
   /** A layer has answered; `call` is what it was asked. `ms` is how long it took, in milliseconds. */
   heard(seat: Seated<Mode>, verdict: Verdict, ms: number, call: Call): void
   /** A layer has settled a reply. */
@@ -39,11 +41,14 @@ export interface Witness {
  * the call fails, or when its signal aborts, whichever is first. Observers decide and settle beside the call and change nothing of it.
  */
 export async function through(seats: readonly Seated[], call: Call, turn: Turn): Promise<Reply> {
-  if (seats.length === 0) return turn.inside(call)
+  return seats.length === 0 ? turn.inside(call) : turned(seats, { call, seen: call }, turn)
+}
+
+async function turned(seats: readonly Seated[], going: Going, turn: Turn): Promise<Reply> {
   const asked: Asked[] = []
-  const release = releaseOnce(asked, call, turn.witness)
+  const release = releaseOnce(asked, going.call, turn.witness)
   try {
-    const reply = await ask(0, { call, seen: call }, { ...turn, seats, asked })
+    const reply = await ask(0, going, { ...turn, seats, asked })
     return reply.observe({ end: release })
   } catch (reason) {
     release()
@@ -59,8 +64,8 @@ export interface Turn {
   /** What the deciding side read, by layer, for those that observe here. */
   readonly reads?: Readonly<Record<string, LayerReads>>
   /**
-   * What is inside has failed; `inward` are the seats from one that is away inward. The seats to take in their place, and to ask anew from
-   * there; undefined: the failure stands. Asked for each seat that is away, innermost first.
+   * What is inside has failed; `inward` are the seats from one that does not decide here inward. The seats to take in their place, and to
+   * ask anew from there; undefined: the failure stands. Asked for each such seat, innermost first.
    */
   readonly retake?: (reason: unknown, inward: readonly Seated[]) => readonly Seated[] | undefined
 }
@@ -86,14 +91,17 @@ async function ask(index: number, going: Going, loop: Loop): Promise<Reply> {
   const { call } = going
   if (!listed) return loop.inside(call)
   const drawn = listed.draw ? listed.draw(going.seen) : listed.mode
-  if (drawn === 'away') return away(index, going, loop)
+  if (drawn) loop.witness.placed?.(listed, drawn, call)
+  const before = loop.asked.length
+  if (drawn === 'away') return inward(index, { before, going, next: going }, loop)
   const first = at(listed, drawn ?? 'observe')
   loop.asked.push({ seat: first, call })
   const verdict = await decide(first, call, loop)
   const place = drawn ?? listed.draw?.(learned(going, verdict)) ?? 'observe'
+  if (!drawn) loop.witness.placed?.(listed, place, call)
   if (verdict.kind === 'refuse' && (place === 'enforce' || listed.vetoes)) throw verdict.error
   if (place !== 'enforce') {
-    const reply = await ask(index + 1, { call, seen: learned(going, verdict) }, loop)
+    const reply = await inward(index, { before, going, next: { call, seen: learned(going, verdict) } }, loop)
     return place === 'observe' ? observedReply(listed.acting, call, reply) : reply
   }
   if (verdict.kind === 'refuse') throw verdict.error
@@ -117,16 +125,23 @@ function at(seat: Seated, mode: Mode): Seated<Mode> {
   return seat.mode === mode ? (seat as Seated<Mode>) : { ...seat, mode }
 }
 
-/** A layer that is not asked here; should what is inside fail, it and those further in may be taken back. */
-async function away(index: number, going: Going, loop: Loop): Promise<Reply> {
-  const before = loop.asked.length
+interface Inward {
+  /** How many were asked before this layer. */
+  readonly before: number
+  /** The call as it came to this layer, and as it goes on. */
+  readonly going: Going
+  readonly next: Going
+}
+
+/** Goes on inward from a layer that does not decide here; should what is inside fail, it and those further in may be taken back. */
+async function inward(index: number, { before, going, next }: Inward, loop: Loop): Promise<Reply> {
   try {
-    return await ask(index + 1, going, loop)
+    return await ask(index + 1, next, loop)
   } catch (reason) {
     const seats = loop.retake?.(reason, loop.seats.slice(index))
     if (!seats) throw reason
     releaseAll(loop.asked.splice(before), loop.witness)
-    return through(seats, going.call, loop)
+    return turned(seats, going, loop)
   }
 }
 

@@ -11,8 +11,12 @@ export interface AnswerFrame {
   readonly dialect: Dialect
   readonly requestId: string
   readonly times: StreamTimes
-  /** The headers of ours that every answer carries; asked for at the moment the head is written. */
-  headers(): Readonly<Record<string, string>>
+  /** The headers of ours that an answer with this head carries; asked for at the moment it is written. */
+  headers(head: Head): Readonly<Record<string, string>>
+  /** What the head of a stream says of its trailer; nothing where it has none. */
+  announced(): Readonly<Record<string, string>>
+  /** The trailer that was announced, at the end of the stream. */
+  trailer(): Readonly<Record<string, string>> | undefined
   /** The head is about to leave: the answer has begun. */
   begun(streamed: boolean): void
 }
@@ -36,16 +40,23 @@ export async function writeAnswer(
     const said = await answer()
     if (said.streamed) {
       await writeStream(response, withHead(frame, said, said.parts), frame.times)
-      response.end()
+      endStream(frame)
     } else writeWhole(frame, said, await said.whole())
     return undefined
   } catch (reason) {
     const error = gatewayErrorFrom(reason)
     if (response.destroyed || response.writableEnded) return error
-    if (response.headersSent) response.end(frame.dialect.errorEvent(error, frame.requestId))
+    if (response.headersSent) endStream(frame, frame.dialect.errorEvent(error, frame.requestId))
     else writeError(frame, error)
     return error
   }
+}
+
+/** Ends a stream that has begun, with a last text and its trailer where it has them. */
+export function endStream(frame: AnswerFrame, text?: string): void {
+  const trailer = frame.trailer()
+  if (trailer) frame.response.addTrailers(trailer)
+  frame.response.end(text)
 }
 
 /** Answers with an error in the dialect of the route. */
@@ -54,7 +65,8 @@ export function writeError(frame: AnswerFrame, error: GatewayError): void {
   writeWhole(frame, { status: error.status, headers: { ...errorHeaders(error), ...proxyStatusHeader(error) } }, body)
 }
 
-interface Head {
+/** Status and headers of an answer before ours are added. */
+export interface Head {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 }
@@ -63,7 +75,7 @@ function writeWhole(frame: AnswerFrame, head: Head, body: Buffer): void {
   const { response } = frame
   frame.begun(false)
   const headers: Record<string, string | number> = { 'content-type': 'application/json' }
-  Object.assign(headers, head.headers, frame.headers())
+  Object.assign(headers, head.headers, frame.headers(head))
   headers['x-request-id'] = frame.requestId
   headers['content-length'] = body.length
   response.writeHead(head.status, headers)
@@ -77,8 +89,8 @@ async function* withHead(frame: AnswerFrame, head: Head, parts: AsyncIterable<Bu
     if (!begun) {
       begun = true
       frame.begun(true)
-      const own = { ...streamHeaders, ...head.headers, ...frame.headers(), 'x-request-id': frame.requestId }
-      frame.response.writeHead(head.status, own)
+      const own = { ...streamHeaders, ...head.headers, ...frame.headers(head), 'x-request-id': frame.requestId }
+      frame.response.writeHead(head.status, { ...own, ...frame.announced() })
     }
     yield part
   }

@@ -1,10 +1,14 @@
 import type { Call } from '../plugins/call.ts'
+import { directiveMembers } from '../plugins/directives.ts'
 import { type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import type { HeaderNames } from '../plugins/headers.ts'
 import type { RunnerQuestion } from '../plugins/host.ts'
 import { type Reply, replyFromBytes, type Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
-import { type Exchange, send, sendFresh } from './exchange.ts'
+import { type Exchange, type Outgoing, send, sendFresh } from './exchange.ts'
+import { replyContextOf } from './folding/folded-reply.ts'
+import type { Instance } from './folding/instance.ts'
+import type { FoldedExchange } from './folding/send.ts'
 import { type Line, runnerPaths } from './line.ts'
 import { asksForUsage, type BodyWishes, bodyForTarget } from './outgoing-body.ts'
 import type { CallOptions } from './runner-client.ts'
@@ -32,6 +36,8 @@ export interface Attempt {
   readonly call: Call
   readonly options: CallOptions
   readonly names: HeaderNames
+  /** The runner process that the line leads to, where it is one that executes layers. */
+  readonly instance: Instance | undefined
 }
 
 // How long a preamble without content may be held back, so that another runner could still take over.
@@ -39,27 +45,25 @@ const holdMs = 1000
 
 /** Sends the call to one target. Nothing has gone out to the caller when it throws. */
 export async function attemptOnce(line: Line, target: Target, attempt: Attempt): Promise<Reply> {
-  const { call, names } = attempt
-  const streamed = call.route !== 'embeddings' && wantsStream(call)
-  const watch = attempt.options.watch({ target, address: line.address, port: line.port, streamed })
+  const { call, names, options } = attempt
+  const blind = isFolded(options) && !call.parsed
+  const streamed = call.route !== 'embeddings' && (blind ? seemsStreamed(call.body) : wantsStream(call))
+  const watch = options.watch({ target, address: line.address, port: line.port, streamed })
   let status: number | undefined
   try {
-    const exchange = await exchangeWithRunner(line, target, { attempt, watch })
+    const asked = await exchangeWithRunner(line, target, { attempt, watch })
+    const { exchange, folded } = asked
     status = exchange.status
     const { maxEventBytes, maxBodyBytes } = line.settings
-    const includeUsage = streamed && asksForUsage(call.request)
-    const reply = await replyFromExchange(exchange, {
-      target,
-      streamed,
-      includeUsage,
-      names,
-      maxEventBytes,
-      maxBodyBytes,
-      holdMs,
-    })
+    // What nobody here has read, the runner has answered as it was asked.
+    const includeUsage = blind || (streamed && asksForUsage(call.request))
+    const context = { target, streamed, includeUsage, names, maxEventBytes, maxBodyBytes, holdMs }
+    const reply = await replyFromExchange(exchange, folded ? replyContextOf(context, folded, blind) : context)
     return reply.observe({
-      end: (ending) =>
-        watch.end({ status: exchange.status, ...(ending.kind === 'complete' ? {} : { error: errorOf(ending) }) }),
+      end(ending) {
+        if (folded) options.folding?.ended(folded, ending, call)
+        watch.end({ status: exchange.status, ...(ending.kind === 'complete' ? {} : { error: errorOf(ending) }) })
+      },
     })
   } catch (reason) {
     const error = gatewayErrorFrom(reason, 'runner_error')
@@ -83,6 +87,25 @@ function wantsStream(call: Call): boolean {
   return call.body.includes('"strea') && call.request.stream === true
 }
 
+/** Some layer acts at the runner: the call goes with a context. */
+function isFolded({ folding }: CallOptions): boolean {
+  return folding !== undefined && folding.fold.modes.size > 0
+}
+
+const streamMember = Buffer.from('"stream"')
+
+/** Whether a body that nobody has read looks like asking for a stream. Only for those who watch: the answer itself says what it is. */
+function seemsStreamed(body: Buffer): boolean {
+  const at = body.indexOf(streamMember)
+  return at >= 0 && /^\s*:\s*true/.test(body.toString('latin1', at + 8, at + 24))
+}
+
+/** What a runner answered, and what it acknowledged where the call came with a context. */
+interface Asked {
+  readonly exchange: Exchange
+  readonly folded?: FoldedExchange
+}
+
 interface Watched {
   readonly attempt: Attempt
   readonly watch: AttemptWatch
@@ -92,26 +115,43 @@ interface Watched {
  * Asks for usage where a layer, or the translation of a message stream, reads it. A server that refuses what it was asked beyond the
  * caller's own words, or what is enforced here anyway, is asked once more without it.
  */
-async function exchangeWithRunner(line: Line, target: Target, { attempt, watch }: Watched): Promise<Exchange> {
+async function exchangeWithRunner(line: Line, target: Target, { attempt, watch }: Watched): Promise<Asked> {
   const { call, options } = attempt
-  const { firstByteTimeoutMs: firstByteMs, idleTimeoutMs: idleMs } = line.settings
-  const ask = (wishes: BodyWishes): Promise<Exchange> =>
-    sendFresh(line.pool, {
-      method: 'POST',
-      path: line.base + runnerPaths[call.route],
-      headers: headersOf(line, call, watch),
-      body: bodyForTarget(call, wishes),
-      signal: call.signal,
-      patience: { firstByteMs, idleMs },
-    })
-  const wishes = { model: target.model || undefined, usage: usageWish(line, call, options.meter), without: nothing }
-  const exchange = await ask(wishes)
-  if (exchange.status !== 400 && exchange.status !== 422) return exchange
+  const ask = (wishes: BodyWishes): Promise<Asked> => askWith(line, bodyForTarget(call, wishes), { attempt, watch })
+  const without = options.directed && !isFolded(options) ? directiveMembers : nothing
+  const wishes = { model: target.model || undefined, usage: usageWish(line, call, options.meter), without }
+  const asked = await ask(wishes)
+  const { status, body } = asked.exchange
+  if (status !== 400 && status !== 422) return asked
   const givable = options.enforces.filter((member) => call.body.includes(`"${member}"`))
-  if (wishes.usage === 'as-asked' && givable.length === 0) return exchange
-  const said = await wholeBody(exchange.body)
+  if (wishes.usage === 'as-asked' && givable.length === 0) return asked
+  const said = await wholeBody(body)
   const milder = milderWishes(said.toString('latin1'), { wishes, line, call, givable })
-  return milder ? ask(milder) : { ...exchange, ...readAlready(said) }
+  return milder ? ask(milder) : { ...asked, exchange: { ...asked.exchange, ...readAlready(said) } }
+}
+
+/** Sends the bytes: with a context where the runner is to act, and otherwise with the gateway's own key. */
+async function askWith(line: Line, body: Buffer, { attempt, watch }: Watched): Promise<Asked> {
+  const { call, options, instance } = attempt
+  const { firstByteTimeoutMs: firstByteMs, idleTimeoutMs: idleMs } = line.settings
+  const outgoing = (headers: string[]): Outgoing => ({
+    method: 'POST',
+    path: line.base + runnerPaths[call.route],
+    headers,
+    body,
+    signal: call.signal,
+    patience: { firstByteMs, idleMs },
+  })
+  const { folding } = options
+  if (!folding || folding.fold.modes.size === 0)
+    return { exchange: await sendFresh(line.pool, outgoing(headersOf(line.headers, call, watch))) }
+  const send = (seal: () => readonly string[]): Promise<Exchange> => {
+    const anew = (): Outgoing => outgoing([...headersOf(line.contextHeaders, call, watch), ...seal()])
+    return sendFresh(line.pool, anew(), anew)
+  }
+  const folded = await folding.send({ call, fold: folding.fold, instance }, { body, send })
+  folding.fold.said = folded.said
+  return { exchange: folded.exchange, folded }
 }
 
 const nothing: readonly string[] = []
@@ -125,12 +165,12 @@ interface Refused {
 
 /** What to ask instead, when the refusal names something that can be given up; a server without `stream_options` is remembered. */
 function milderWishes(refusal: string, { wishes, line, call, givable }: Refused): BodyWishes | undefined {
-  const without = givable.filter((member) => refusal.includes(member))
+  const without = [...wishes.without, ...givable.filter((member) => refusal.includes(member))]
   const usage = withoutUsage(call)
   const ours = call.route === 'messages' || !asksForUsage(call.request)
   const dropsUsage = ours && wishes.usage !== usage && /stream_options|include_usage/.test(refusal)
   if (dropsUsage) line.refusesUsage = true
-  if (!dropsUsage && without.length === 0) return undefined
+  if (!dropsUsage && without.length === wishes.without.length) return undefined
   return { ...wishes, without, ...(dropsUsage ? { usage } : {}) }
 }
 
@@ -151,8 +191,8 @@ function readAlready(body: Buffer): Pick<Exchange, 'body' | 'whole' | 'firstByte
   return { body: parts(), whole: async () => body, firstByte: async () => body[0] ?? -1, drop: () => undefined }
 }
 
-function headersOf(line: Line, call: Call, watch: AttemptWatch): string[] {
-  const headers = [...line.headers, 'content-type', 'application/json', 'accept', 'application/json, text/event-stream']
+function headersOf(own: readonly string[], call: Call, watch: AttemptWatch): string[] {
+  const headers = [...own, 'content-type', 'application/json', 'accept', 'application/json, text/event-stream']
   const requestId = call.headers['x-request-id']
   if (requestId) headers.push('x-request-id', requestId)
   for (const [name, value] of watch.headers) headers.push(name, value)

@@ -1,10 +1,13 @@
 import type { Call } from '../plugins/call.ts'
 import type { Usage } from '../plugins/chat.ts'
 import type { GatewayError } from '../plugins/errors.ts'
+import type { Mode } from '../plugins/layer.ts'
 import type { Target } from '../plugins/reply.ts'
-import type { Seated, Witness } from '../plugins/stack.ts'
+import type { Place, Seated, Witness } from '../plugins/stack.ts'
 import type { Verdict } from '../plugins/verdict.ts'
 import type { AttemptPlace, AttemptWatch } from './attempt.ts'
+import type { CallFold } from './folding/call-fold.ts'
+import type { FoldSeat } from './folding/seats.ts'
 import type { CallSpan } from './telemetry/call-span.ts'
 import { operationFromRoute } from './telemetry/gen-ai.ts'
 
@@ -12,6 +15,7 @@ import { operationFromRoute } from './telemetry/gen-ai.ts'
 export interface LayerRecord {
   readonly name: string
   readonly verdict: Verdict['kind']
+  readonly mode: Mode
   /** Milliseconds on the way in, and on the way back. */
   readonly decideMs: number
   settleMs: number
@@ -31,6 +35,14 @@ export interface AttemptRecord {
 export interface CallRecord extends Witness {
   readonly startedAt: number
   readonly layers: readonly LayerRecord[]
+  /** How it is split with the runner; undefined where every layer sits here. */
+  fold: CallFold | undefined
+  /** The caller asked something of the layers, in the body. */
+  directed: boolean
+  /** Path of the first directive that was wrong, in a call that was served without. */
+  directiveFault: string | undefined
+  /** Directives stood in the header of contexts, where nobody reads them. */
+  misplacedDirectives: boolean
   readonly attempts: AttemptRecord[]
   /** The call as the innermost layer that was asked saw it, while it is under way. */
   call: Call | undefined
@@ -56,6 +68,10 @@ class Recorded implements CallRecord {
   readonly layers: LayerRecord[] = []
   readonly attempts: AttemptRecord[] = []
   call: Call | undefined
+  fold: CallFold | undefined
+  directed = false
+  directiveFault: string | undefined
+  misplacedDirectives = false
   source: CallRecord['source'] = 'gateway'
   streamed = false
   usage: Usage | undefined
@@ -69,10 +85,13 @@ class Recorded implements CallRecord {
     this.startedAt = startedAt
     this.span = span
   }
-  heard(seat: Seated, verdict: Verdict, ms: number, call: Call): void {
+  placed(seat: Seated, place: Place, call: Call): void {
+    this.fold?.placed(seat as FoldSeat, place, call)
+  }
+  heard({ name, mode }: Seated<Mode>, verdict: Verdict, ms: number, call: Call): void {
     this.call = call
-    this.layers.push({ name: seat.name, verdict: verdict.kind, decideMs: ms, settleMs: 0 })
-    if (this.span.recording) this.#layerSpan(seat.name, 'request', ms)
+    this.layers.push({ name, verdict: verdict.kind, mode, decideMs: ms, settleMs: 0 })
+    if (this.span.recording) this.#layerSpan(name, 'request', ms)
   }
   settled(seat: Seated, ms: number): void {
     const record = this.layers.findLast((each) => each.name === seat.name)

@@ -1,3 +1,4 @@
+import { movableLayers } from '../config/check-folding.ts'
 import { createLiveConfig, type LiveConfig } from '../config/live.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { GatewayConfig } from '../config/schema.ts'
@@ -6,15 +7,20 @@ import { createStore } from '../config/store/index.ts'
 import type { StoreConfig } from '../config/store.ts'
 import type { Clock } from '../plugins/host.ts'
 import { layers } from '../plugins/index.ts'
+import { sayStage, stageNumber, weightOf } from '../plugins/stage.ts'
 import { createTokenEstimator } from '../plugins/token-estimator.ts'
 import { type ChangeRecord, startAdmin } from './admin/listener.ts'
 import { createMemory } from './admin/stories.ts'
 import { tokensFromConfig } from './admin/tokens.ts'
+import { createConsumers } from './consumers.ts'
 import { createDrain } from './drain.ts'
 import { createFlights } from './flights.ts'
+import { createStages } from './folding/stages.ts'
+import { watchFor } from './folding/watch.ts'
 import { createHttp } from './host.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { createOperations } from './operations.ts'
+import { createPressureGauge } from './pressure.ts'
 import type { Rooms } from './rooms.ts'
 import { createDataServer, type TlsFiles } from './server.ts'
 import { openSetup, type Setup } from './setup.ts'
@@ -74,7 +80,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config } = configured.setup()
   const server = createDataServer(rooms, config, tlsFiles(config, configured.file))
   await server.listen()
-  const operations = createOperations({ setup, live, drain, flights, stories, metrics, log, startedAt: Date.now() })
+  const operations = createOperations({
+    setup,
+    live,
+    stages: configured.stages,
+    drain,
+    flights,
+    stories,
+    metrics,
+    log,
+    startedAt: Date.now(),
+  })
   const rules = () => ({
     tokens: tokensFromConfig(setup().config.admin, live.current.base),
     allowedHosts: setup().config.admin.allowedHosts,
@@ -123,6 +139,7 @@ async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOption
   const store = await createStore(config.store, clock, log)
   metrics.storeUp(() => store.up())
   const http = createHttp()
+  const pressure = createPressureGauge()
   return {
     clock,
     metrics,
@@ -132,7 +149,10 @@ async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOption
     http,
     flights: createFlights(),
     stories: createMemory<PastCall>(),
+    consumers: createConsumers(),
+    pressure,
     async close() {
+      pressure.close()
       await Promise.all([store.close(), http.close(), tracing.close()])
       await log.flush()
     },
@@ -148,7 +168,28 @@ async function openConfigured({ loaded, load }: GatewayOptions, equipment: Equip
   const file = (path: string): Buffer => readNamedFile(resolveFrom(base, path))
   const secretFile = (path: string): Buffer => readSecretFile(resolveFrom(base, path))
   const tokens = createTokenEstimator({ exact: (call, signal) => setup.runners.tokenize(call, signal) })
-  const lasting = { ...equipment, tokens, count: metrics.count, file, secretFile }
+  const stages = createStages(equipment.clock, (change) => {
+    const { layer, from, to, actor, reason } = change
+    log.info({ layer, from: sayStage(from), to: sayStage(to), actor, reason }, 'layer moved')
+    metrics.layerStage(layer, stageNumber(to, stages.steps), weightOf(to))
+  })
+  const stand = (config: Config): void => {
+    stages.configure({
+      layers: movableLayers(config, layers),
+      stages: config.folding.stages,
+      steps: config.folding.policy.stages,
+    })
+  }
+  const lasting = {
+    ...equipment,
+    tokens,
+    count: metrics.count,
+    file,
+    secretFile,
+    stages,
+    watch: watchFor(metrics, log),
+  }
+  stand(loaded.config as Config)
   let setup = await openSetup(loaded.config as Config, lasting)
   metrics.runnersAvailable(() => setup.board.names.map((name) => [name, setup.board.state(name).available] as const))
   metrics.reload(true)
@@ -159,6 +200,12 @@ async function openConfigured({ loaded, load }: GatewayOptions, equipment: Equip
       base = next.base
       try {
         const opened = await openSetup(next.config as Config, lasting)
+        try {
+          stand(next.config as Config)
+        } catch (fault) {
+          await opened.retire()
+          throw fault
+        }
         void setup.retire()
         setup = opened
       } catch (fault) {
@@ -172,7 +219,7 @@ async function openConfigured({ loaded, load }: GatewayOptions, equipment: Equip
       else log.error({ by, faults }, 'configuration refused; the one before it stays in use')
     },
   })
-  return { setup: () => setup, live, file }
+  return { setup: () => setup, live, file, stages }
 }
 
 function tlsFiles({ listen: { tls } }: Config, file: (path: string) => Buffer): TlsFiles | undefined {

@@ -1,3 +1,4 @@
+import type { FallbackReason } from '../plugins/execution-context-fallback.ts'
 import type { Executor, LayerStatus } from './telemetry/metric-values.ts'
 
 /** How `headers.layerStatus` wants it said: RFC 9651 dictionary, the one least advanced state, or in plain words. */
@@ -10,6 +11,14 @@ export interface LayerState {
   readonly by: Executor
   /** It held the whole answer back to judge it. */
   readonly buffered: boolean
+  /** Why it fell back. */
+  readonly reason?: FallbackReason
+  /** It acts on the answer while that is made. */
+  readonly armed?: boolean
+  /** The runner stands in front of an engine that it does not control. */
+  readonly beside?: boolean
+  /** The runner enforces it in part only, and the gateway goes on checking. */
+  readonly checked?: boolean
 }
 
 /** What became of every layer in one call, and how the `layer-status` header says it. */
@@ -55,14 +64,37 @@ function stateOf(name: string, asked: boolean, buffered: boolean): LayerState {
 
 /** The header's value. */
 export function layerStatus(states: readonly LayerState[], form: StatusForm): string {
-  if (form === 'summary') return states.find(({ status }) => status === 'active')?.status ?? 'evaporation-bypassed'
+  if (form === 'summary') return leastAdvanced.find((each) => states.some(({ status }) => status === each)) as string
   return states.map((state) => (form === 'plain' ? plain(state) : member(state))).join(', ')
 }
 
-function member({ name, status, by, buffered }: LayerState): string {
-  return `${name}=${status};by=${by}${buffered ? ';buffered' : ''}`
+const leastAdvanced: readonly LayerStatus[] = [
+  'fallback',
+  'active',
+  'evaporation-started',
+  'evaporation-accelerating',
+  'evaporation-complete',
+  'evaporation-bypassed',
+]
+
+function member({ name, status, by, buffered, reason, armed, beside, checked }: LayerState): string {
+  let text = `${name}=${status};by=${by}`
+  if (reason) text += `;reason=${reason}`
+  if (beside) text += ';at=beside-engine'
+  if (checked) text += ';proof=gateway-checked'
+  if (buffered) text += ';buffered'
+  return armed ? `${text};armed` : text
 }
 
-function plain({ name, by }: LayerState): string {
-  return `${name}=${by === 'none' ? 'bypassed' : by}`
+const plainWords: Readonly<Record<LayerStatus, string>> = {
+  active: 'gateway',
+  'evaporation-started': 'shadow',
+  'evaporation-accelerating': 'canary',
+  'evaporation-complete': 'native',
+  'evaporation-bypassed': 'bypassed',
+  fallback: 'fallback',
+}
+
+function plain({ name, status }: LayerState): string {
+  return `${name}=${plainWords[status]}`
 }

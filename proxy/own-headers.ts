@@ -1,37 +1,57 @@
-import type { StatusLine } from './layer-status.ts'
+import { layers as allLayers } from '../plugins/index.ts'
+import type { Head } from './answer.ts'
+import { deprecatedHeaders } from './deprecated-layers.ts'
+import { foldHeaders } from './folding/fold-headers.ts'
+import { statesFromFold } from './folding/states.ts'
+import { checkAnswer, checkHeader } from './header-checks.ts'
+import { layerStatus, type StatusLine } from './layer-status.ts'
+import type { Privileged } from './privileged.ts'
+import { serverTiming } from './server-timing.ts'
 import type { Visit } from './visit.ts'
 
 /** Where every layer ran in this call, as far as it has come. */
-export function statusLine({ record: { layers, call }, setup }: Visit): StatusLine {
+export function statusLine({ record: { layers, call, fold }, setup }: Visit): StatusLine {
+  if (fold) {
+    const buffered = call ? [...setup.acting.keys()].filter((name) => setup.acting.get(name)?.buffers?.(call)) : nobody
+    const states = statesFromFold({ names: layerNames, layers, buffered, fold })
+    return { states, text: layerStatus(states, setup.config.headers.layerStatus) }
+  }
   if (layers.length === 0) return setup.statusBook(nobody, nobody)
   const asked = layers.map(({ name }) => name)
   const buffered = call ? asked.filter((name) => setup.acting.get(name)?.buffers?.(call)) : nobody
   return setup.statusBook(asked, buffered)
 }
 const nobody: readonly string[] = []
+const layerNames = allLayers.map(({ name }) => name)
 
 /** The headers of ours that an answer carries: where every layer ran, what it took, and for those allowed, how long each was. */
-export function ownHeaders(visit: Visit, draining: boolean): Record<string, string> {
-  const { record, setup, caller } = visit
-  const { names, config } = setup
+export function ownHeaders(visit: Visit, draining: boolean, head: Head = passedOn): Record<string, string> {
+  const { record, setup, caller, privileged } = visit
+  const { names } = setup
   const elapsed = record.elapsedMs()
   const headers: Record<string, string> = {}
   headers[names.layerStatus] = statusLine(visit).text
   headers[names.executionTime] = micros(elapsed)
   headers[names.gatewayOverhead] = micros(elapsed - record.runnerMs)
+  if (record.fold || record.directed || record.misplacedDirectives) Object.assign(headers, foldHeaders(record, names))
   if (draining) headers['connection'] = 'close'
-  if (config.access.debugScope !== null && caller.request.headers[names.debug] !== undefined) {
-    if (mayDebug(record.call?.facts.principal?.scopes, config.access.debugScope)) {
-      headers['server-timing'] = record.layers
-        .map(({ name, decideMs }) => `${name};dur=${decideMs.toFixed(3)}`)
-        .join(', ')
-    }
-  }
+  const check = checkAnswer(caller.request.headers, names)
+  if (check) headers[checkHeader(names)] = check
+  if (privileged) Object.assign(headers, privilegedHeaders(visit, privileged, head))
   return headers
 }
 
-function mayDebug(scopes: readonly string[] | undefined, scope: string): boolean {
-  return scopes?.includes(scope) ?? false
+const passedOn: Head = { status: 200, headers: {} }
+
+function privilegedHeaders({ record, setup, caller }: Visit, asks: Privileged, head: Head): Record<string, string> {
+  const { names, config } = setup
+  const { overheard, deprecated } = asks
+  const debugs = caller.request.headers[names.debug] !== undefined && asks.has(config.access.debugScope)
+  const old = deprecated && asks.has(config.access.deprecatedScope)
+  return {
+    ...(debugs ? { 'server-timing': serverTiming(record) } : {}),
+    ...(old ? deprecatedHeaders(deprecated, { record, overheard, head }, names) : {}),
+  }
 }
 
 function micros(ms: number): string {

@@ -1,7 +1,9 @@
 import type { Log } from '../plugins/host.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Caller } from './caller.ts'
+import type { Consumers } from './consumers.ts'
 import type { Flights } from './flights.ts'
+import type { PressureGauge } from './pressure.ts'
 import type { Feedback } from './routes/feedback.ts'
 import type { Setup } from './setup.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -18,6 +20,10 @@ export interface Rooms {
   readonly draining: () => boolean
   /** Calls under way. */
   readonly flights: Flights
+  /** Who still asks for old headers. */
+  readonly consumers: Consumers
+  /** How short of room the gateway is. */
+  readonly pressure: PressureGauge
   /** Keeps what a caller thinks of a recent answer; false when no such call is remembered. */
   noteFeedback(feedback: Feedback): boolean
   /** A call is over: it is kept for `explain`. */

@@ -6,6 +6,9 @@ import type { Ending, Reply, Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
 import { type AttemptPlace, type AttemptWatch, askOnce, attemptOnce } from './attempt.ts'
 import { send } from './exchange.ts'
+import type { CallFold } from './folding/call-fold.ts'
+import type { Instances } from './folding/instances.ts'
+import type { FoldedExchange, SendFolded } from './folding/send.ts'
 import { type Line, openLine } from './line.ts'
 import { type Board, createRetryBudget, type Outcome } from './runner-board.ts'
 import type { RetrySettings, RunnerSettings } from './runner-settings.ts'
@@ -17,8 +20,22 @@ export interface CallOptions {
   readonly meter: boolean
   /** Members of the request that answers are held to here: a runner that refuses one is asked without it. */
   readonly enforces: readonly string[]
+  /** The body bears directives, which nobody but a runner that executes layers may see. */
+  readonly directed: boolean
+  /** How the call is split with the runner; absent where every layer sits here. */
+  readonly folding?: Folding
   /** Begins to watch one try: a client span. */
   watch(place: AttemptPlace): AttemptWatch
+}
+
+/** What of a call is the runner's, and how that is said to it. */
+export interface Folding {
+  readonly fold: CallFold
+  readonly send: SendFolded
+  /** The runner that the call goes to where the runner itself chooses the model. */
+  readonly home: string | undefined
+  /** An acknowledged answer has ended. */
+  ended(folded: FoldedExchange, ending: Ending, call: Call): void
 }
 
 /** Calls runners: retries, fallback along the target list, ejection. */
@@ -40,6 +57,8 @@ export interface RunnerClientParts {
   readonly retry: RetrySettings
   readonly board: Board
   readonly names: HeaderNames
+  /** The processes behind runners that execute layers. */
+  readonly instances?: Pick<Instances, 'of' | 'pick'>
 }
 
 const listTimeoutMs = 5000
@@ -53,18 +72,23 @@ export function createRunnerClient(parts: RunnerClientParts): RunnerClient {
       budget.earn()
       let last: GatewayError | undefined
       let attempts = 0
-      for (const target of attemptOrder(call, parts)) {
+      for (const target of attemptOrder(call, parts, options)) {
         if (attempts >= parts.retry.maxAttempts || (attempts > 0 && !budget.spend())) break
-        const line = lines.get(target.runner)
+        const instance = parts.instances?.pick(target.runner) ?? parts.instances?.of(target.runner)[0]
+        const line = instance?.line ?? lines.get(target.runner)
         const tokens = Math.ceil(call.body.length / 4)
         if (!line || !parts.board.enter(target.runner, tokens)) {
           last ??= ejected(target, parts.board)
           continue
         }
         attempts++
-        const leave = once((outcome: Outcome) => parts.board.leave(target.runner, tokens, outcome))
+        const ended = instance?.begin()
+        const leave = once((outcome: Outcome) => {
+          ended?.()
+          parts.board.leave(target.runner, tokens, outcome)
+        })
         try {
-          const reply = await attemptOnce(line, target, { call, options, names: parts.names })
+          const reply = await attemptOnce(line, target, { call, options, names: parts.names, instance })
           if (reply.here) {
             leave('healthy')
             return reply
@@ -104,9 +128,10 @@ export function createRunnerClient(parts: RunnerClientParts): RunnerClient {
 }
 
 /** Targets in the order they are tried. Without routing: every runner, the model as the caller named it. */
-function attemptOrder(call: Call, { runners, board }: RunnerClientParts): readonly Target[] {
-  const targets = call.facts.target ?? byLoad(runners, board).map(({ name }) => ({ runner: name, model: '' }))
-  return targets
+function attemptOrder(call: Call, { runners, board }: RunnerClientParts, { folding }: CallOptions): readonly Target[] {
+  if (call.facts.target) return call.facts.target
+  if (folding?.home !== undefined) return [{ runner: folding.home, model: '' }]
+  return byLoad(runners, board).map(({ name }) => ({ runner: name, model: '' }))
 }
 
 function byLoad(runners: readonly RunnerSettings[], board: Board): readonly RunnerSettings[] {

@@ -19,6 +19,8 @@ export interface ReplyContext {
   readonly maxBodyBytes: number
   /** Milliseconds that a preamble without content may be held back while another runner could still take over. */
   readonly holdMs: number
+  /** The runner is known to be one of ours and to have acted: its refusals are the layers' and go on as they came, its streams too. */
+  readonly acknowledged?: boolean
 }
 
 /**
@@ -26,7 +28,8 @@ export interface ReplyContext {
  * `runner_*` for what another runner might do better.
  */
 export async function replyFromExchange(exchange: Exchange, context: ReplyContext): Promise<Reply> {
-  if (exchange.status >= 300) return await refusedReply(exchange, context)
+  if (exchange.status >= 300)
+    return context.acknowledged ? wordForWord(exchange, context) : await refusedReply(exchange, context)
   const coding = exchange.headers['content-encoding']
   if (!context.streamed && isPlain(coding))
     return wholeReply(exchange, context, await exchange.whole(context.maxBodyBytes))
@@ -46,8 +49,9 @@ function wholeReply(exchange: Exchange, context: ReplyContext, body: Buffer): Re
 }
 
 async function eventsReply(exchange: Exchange, context: ReplyContext, body: AsyncIterable<Buffer>): Promise<Reply> {
-  const { maxEventBytes, holdMs } = context
-  return replyFromBytes(initOf(exchange, context), 'events', await peekEvents(body, { maxEventBytes, holdMs }))
+  const { maxEventBytes, holdMs, acknowledged } = context
+  const events = acknowledged ? body : await peekEvents(body, { maxEventBytes, holdMs })
+  return replyFromBytes(initOf(exchange, context), 'events', events)
 }
 
 async function* once(body: Buffer): AsyncGenerator<Buffer> {
@@ -142,6 +146,12 @@ async function refusedReply(exchange: Exchange, context: ReplyContext): Promise<
     exchange.drop()
     throw gatewayError(status === 504 ? 'runner_timeout' : 'runner_error', `the runner answered ${status}`)
   }
+  return wordForWord(exchange, context)
+}
+
+/** What is not looked into: status, headers and bytes as they came. */
+async function wordForWord(exchange: Exchange, context: ReplyContext): Promise<Reply> {
+  const { headers } = exchange
   const body = await wholeBody(decoded(exchange.body, headers['content-encoding']), context.maxBodyBytes)
   const init = initOf(exchange, context)
   const type = headers['content-type'] ?? 'application/json'

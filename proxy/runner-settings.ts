@@ -5,6 +5,8 @@ export interface RunnerSettings extends Omit<RunnerConfig, 'tls' | 'apiKeyFile' 
   /** Sent as `Authorization: Bearer`. */
   readonly apiKey?: string
   readonly tls?: RunnerTlsSettings
+  /** Public key (PEM) of its acknowledgements, where contexts are signed with EdDSA. */
+  readonly ackKey?: Buffer
   /** Longest whole answer, in bytes. */
   readonly maxBodyBytes: number
 }
@@ -36,10 +38,11 @@ export interface Files {
 
 /** The runners of a configuration with their secrets read. Throws what `file` throws. */
 export function runnerSettings(runners: readonly RunnerConfig[], { file, secretFile }: Files): RunnerSettings[] {
-  return runners.map(({ tls, apiKeyFile, ackKeyFile: _ack, ...runner }) => ({
+  return runners.map(({ tls, apiKeyFile, ackKeyFile, ...runner }) => ({
     ...runner,
     maxBodyBytes: 64 * 1024 * 1024,
     ...(apiKeyFile ? { apiKey: secretFile(apiKeyFile).toString('utf8') } : {}),
+    ...(ackKeyFile ? { ackKey: file(ackKeyFile) } : {}),
     ...(tls.caFile || tls.certFile || tls.serverName ? { tls: tlsOf(tls, file) } : {}),
   }))
 }

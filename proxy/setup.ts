@@ -1,6 +1,5 @@
 import type { GatewayConfig } from '../config/schema.ts'
 import type { StoreConfig } from '../config/store.ts'
-import type { Route } from '../plugins/chat.ts'
 import { gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import { type HeaderNames, headerNames } from '../plugins/headers.ts'
 import type { Clock, Count, Host, Http, Log } from '../plugins/host.ts'
@@ -8,16 +7,19 @@ import { layers } from '../plugins/index.ts'
 import { createInsideDigest } from '../plugins/inside-digest.ts'
 import type { Acting, Layer } from '../plugins/layer.ts'
 import { joinPath } from '../plugins/schema.ts'
-import type { Seated } from '../plugins/stack.ts'
 import type { Store } from '../plugins/store.ts'
 import type { TokenCounter } from '../plugins/tokens.ts'
 import { createTrustedProxies, type TrustedProxies } from './client-address.ts'
+import type { InstanceWatch } from './folding/instance-parts.ts'
+import { type OpenedFolding, openFolding } from './folding/open.ts'
+import type { Stages } from './folding/stages.ts'
 import { createStatusBook, type StatusBook } from './layer-status.ts'
 import { type Board, createBoard } from './runner-board.ts'
 import { createRunnerClient } from './runner-client.ts'
 import { type RunnerSettings, runnerSettings } from './runner-settings.ts'
 import { createSecrets } from './secrets.ts'
-import type { Seating, Service } from './serve.ts'
+import type { Service } from './serve.ts'
+import { openTightening, type Tightening } from './tightening.ts'
 
 /** What outlives a configuration: state that a reload must not reset. */
 export interface Lasting {
@@ -31,6 +33,9 @@ export interface Lasting {
   file(path: string): Buffer
   /** A secret file, without its trailing newline. Throws `config_invalid`. */
   secretFile(path: string): Buffer
+  /** Where every layer is now. */
+  readonly stages: Stages
+  readonly watch: InstanceWatch & { decideDropped?(): void }
 }
 
 /** One configuration, opened: the layers that sit, the way to the runners, and how many calls are still using it. */
@@ -43,6 +48,8 @@ export interface Setup extends Service {
   readonly proxies: TrustedProxies
   readonly acting: ReadonlyMap<string, Acting>
   readonly statusBook: StatusBook
+  readonly folding: OpenedFolding
+  readonly tightening: Tightening
   /** A call begins, or has ended, under this configuration. */
   use(): void
   leave(): void
@@ -67,7 +74,17 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     },
   )
   const names = headerNames(config.headers.prefix)
-  const client = createRunnerClient({ runners, retry: retryOf(config), board, names })
+  const processes: { folding?: OpenedFolding } = {}
+  const client = createRunnerClient({
+    runners,
+    retry: retryOf(config),
+    board,
+    names,
+    instances: {
+      of: (name) => processes.folding?.instances?.of(name) ?? [],
+      pick: (name) => processes.folding?.instances?.pick(name),
+    },
+  })
   const proxies = createTrustedProxies(config.listen.trustedProxies)
   const acting = new Map<string, Acting>()
   const host: Host = {
@@ -89,8 +106,13 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     insideDigest: createInsideDigest(all, acting),
   }
   await openLayers(config, host, acting)
+  const { stages, watch, secretFile } = lasting
+  const folding = openFolding({ config, names, host, layers: all, acting, runners, stages, secretFile, watch })
+  processes.folding = folding
+  const tightening = openTightening(config, acting, { layers: all, host })
   const users = createUsers(async () => {
     closing.abort()
+    await folding.close()
     await Promise.all([...acting.values()].map((each) => each.close?.()))
     await client.close()
   })
@@ -103,7 +125,10 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     acting,
     runners: client,
     runnerSettings: runners,
-    seating: seatingOf(acting),
+    seating: folding.seating,
+    folds: folding.folds,
+    folding,
+    tightening,
     statusBook: createStatusBook(
       all.map(({ name }) => name),
       config.headers.layerStatus,
@@ -135,21 +160,6 @@ async function openLayer(layer: Layer, section: unknown, host: Host): Promise<Ac
     const faults = own.map((fault) => ({ ...fault, path: joinPath(`layers.${layer.name}`, fault.path) }))
     throw gatewayError('config_invalid', `layers.${layer.name}: ${error.message}`, { faults, cause: reason })
   }
-}
-
-const routes: readonly Route[] = ['chat', 'completions', 'messages', 'embeddings', 'models', 'passthrough']
-
-function seatingOf(acting: ReadonlyMap<string, Acting>): Record<Route, Seating> {
-  const seated = (route: Route): Seating => {
-    const here = all.filter((layer) => acting.has(layer.name) && layer.routes.includes(route))
-    const seats = here.map(({ name }): Seated => ({ name, acting: acting.get(name) as Acting, mode: 'enforce' }))
-    return {
-      seats,
-      meters: here.some((layer) => layer.meters),
-      enforces: here.flatMap((layer) => layer.enforces ?? []),
-    }
-  }
-  return Object.fromEntries(routes.map((route) => [route, seated(route)])) as Record<Route, Seating>
 }
 
 function retryOf({ runners }: GatewayConfig) {

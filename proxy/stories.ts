@@ -1,6 +1,8 @@
-import type { CallStory } from './admin/stories.ts'
+import { layers as allLayers } from '../plugins/index.ts'
+import type { CallStory, FoldedLayerPart, FoldPart } from './admin/stories.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Caller } from './caller.ts'
+import type { CallFold } from './folding/call-fold.ts'
 import type { AccessLine } from './telemetry/log.ts'
 
 /** A call that is over, as it is remembered: its record, without anything that was said in it. The story is told when somebody asks. */
@@ -12,14 +14,19 @@ export interface PastCall {
   readonly status: number
   readonly totalMs: number
   readonly tenant: string | undefined
+  /** How it was split with the runner. */
+  readonly fold: FoldPart | undefined
   /** What the caller thought of the answer, −1 to 1, where it said. */
   feedback: number | undefined
 }
 
-/** Keeps of a visit what `explain` may tell: the request and its body are let go. */
+/** Keeps of a visit what `explain` may tell: the request and its body are let go, also as each folded layer saw them. */
 export function pastCallFrom(caller: Caller, record: CallRecord, ended: { route: string; status: number }): PastCall {
   const tenant = record.call?.facts.principal?.tenant
+  const fold = record.fold && foldPartFrom(record.fold)
+  record.directiveFault ??= record.fold?.said?.acknowledgement.runner.dir
   record.call = undefined
+  record.fold = undefined
   return {
     id: caller.id,
     requestId: caller.requestId,
@@ -28,25 +35,58 @@ export function pastCallFrom(caller: Caller, record: CallRecord, ended: { route:
     status: ended.status,
     totalMs: record.elapsedMs(),
     tenant,
+    fold,
     feedback: undefined,
   }
 }
 
 /** The story of a past call. */
-export function storyFromPastCall({ record, tenant, feedback, ...past }: PastCall): CallStory {
-  const { startedAt, source, error, firstByteMs, runnerMs, usage, layers } = record
+export function storyFromPastCall({ record, tenant, fold, feedback, ...past }: PastCall): CallStory {
+  const { startedAt, source, error, firstByteMs, runnerMs, usage, layers, directiveFault } = record
   return {
     ...past,
     at: startedAt,
     source,
     ...(tenant === undefined ? {} : { tenant }),
     ...(error ? { error: error.code } : {}),
+    ...(directiveFault === undefined ? {} : { directiveFault }),
     ...(firstByteMs === undefined ? {} : { firstByteMs }),
     ...(runnerMs > 0 ? { runnerMs } : {}),
     ...(usage ? { tokens: { input: usage.prompt_tokens ?? 0, output: usage.completion_tokens ?? 0 } } : {}),
     ...(feedback === undefined ? {} : { feedback }),
     layers,
+    ...(fold ? { fold } : {}),
     attempts: record.attempts.map(({ target, ...attempt }) => ({ ...target, ...attempt })),
+  }
+}
+
+const layerNames: readonly string[] = allLayers.map(({ name }) => name)
+
+/** What is told of how a call was split: what each layer was to do at the runner, and what the runner says it did. */
+function foldPartFrom(fold: CallFold): FoldPart {
+  const { runner } = fold.said?.acknowledgement ?? {}
+  return {
+    ...(runner?.boot === undefined ? {} : { boot: runner.boot }),
+    ...(runner?.pol === undefined ? {} : { policy: runner.pol }),
+    sends: fold.sends,
+    ...(fold.reason === undefined ? {} : { reason: fold.reason }),
+    layers: layerNames.map((name) => foldedLayerFrom(name, fold)).filter((part) => Object.keys(part).length > 1),
+  }
+}
+
+function foldedLayerFrom(name: string, { stages, modes, fallbacks, said, unacknowledged }: CallFold): FoldedLayerPart {
+  const [stage, mode, fallback] = [stages.get(name), modes.get(name), fallbacks.get(name)]
+  const { o, code, d, e } = said?.acknowledgement.layers[name] ?? {}
+  return {
+    name,
+    ...(stage === undefined ? {} : { stage }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(o === undefined ? {} : { outcome: o }),
+    ...(code === undefined ? {} : { code }),
+    ...(d === undefined ? {} : { us: d }),
+    ...(e === undefined ? {} : { essence: e }),
+    ...(fallback === undefined ? {} : { fallback }),
+    ...(unacknowledged.includes(name) ? { unacknowledged: true } : {}),
   }
 }
 

@@ -2,13 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call } from '../plugins/call.ts'
 import type { Route } from '../plugins/chat.ts'
 import { type GatewayError, gatewayError } from '../plugins/errors.ts'
-import { type AnswerFrame, writeError } from './answer.ts'
+import { type AnswerFrame, endStream, writeError } from './answer.ts'
 import { type CallRecord, createCallRecord } from './call-record.ts'
 import { type Caller, callFromCaller, createCaller } from './caller.ts'
 import type { Dialect } from './dialect.ts'
+import type { CallFold } from './folding/call-fold.ts'
 import { ownHeaders, statusLine } from './own-headers.ts'
+import { beginPrivileged, noteConsumer, type Privileged } from './privileged.ts'
 import type { Rooms } from './rooms.ts'
 import type { Setup } from './setup.ts'
+import { announcedTrailer, statusTrailer } from './status-trailer.ts'
+import type { Arm, Source } from './telemetry/metric-values.ts'
 
 /** One call with everything that goes along with it. */
 export interface Visit {
@@ -16,6 +20,8 @@ export interface Visit {
   readonly caller: Caller
   readonly record: CallRecord
   readonly setup: Setup
+  /** Its caller asks for more than others get. */
+  readonly privileged: Privileged | undefined
   /** Takes the call off the list of those under way. */
   landed(): void
 }
@@ -36,7 +42,8 @@ export function beginVisit(rooms: Rooms, kind: VisitKind, http: Http): Visit {
   rooms.metrics.begun()
   setup.use()
   const landed = rooms.flights.began((error) => cut(rooms, visit, error))
-  const visit: Visit = { kind, caller, record, setup, landed }
+  const special = beginPrivileged(setup, http.request.headers, rooms.pressure)
+  const visit: Visit = { kind, caller, record, setup, landed, privileged: undefined, ...special }
   return visit
 }
 
@@ -65,7 +72,9 @@ export function frameOf(rooms: Rooms, visit: Visit): AnswerFrame {
     dialect: kind.dialect,
     requestId: caller.requestId,
     times: setup.config.listen,
-    headers: () => ownHeaders(visit, rooms.draining()),
+    headers: (head) => ownHeaders(visit, rooms.draining(), head),
+    announced: () => announcedTrailer(visit),
+    trailer: () => statusTrailer(visit),
     begun: (streamed) => {
       record.streamed = streamed
       record.firstByteMs ??= record.elapsedMs()
@@ -94,20 +103,47 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
     rooms.metrics.tokens('cached', record.usage.prompt_tokens_details?.cached_tokens ?? 0)
   }
   for (const { name, status, by } of statusLine(visit).states) rooms.metrics.layerStatus(name, status, by)
-  record.span.end({ code: status, source: record.source === 'runner' ? 'runner' : 'gateway', error: error?.code })
+  if (record.fold) countFold(rooms, record.fold)
+  record.span.end({ code: status, source: sourceOf(visit), error: error?.code })
+  noteConsumer(rooms, visit)
   rooms.remember(caller, record, { route: kind.route, status })
   visit.landed()
   setup.leave()
 }
 
-function measured({ kind, record }: Visit, status: number) {
+function countFold({ metrics }: Rooms, { fallbacks, unacknowledged }: CallFold): void {
+  for (const [layer, reason] of fallbacks) {
+    metrics.fallback(layer, reason)
+    if (reason === 'not-acknowledged') metrics.missingHeader('x-layer-ack', 'runner-out')
+    if (reason === 'context-refused') metrics.missingHeader('x-execution-context', 'runner-in')
+  }
+  for (const layer of unacknowledged) metrics.unacknowledged(layer)
+  if (unacknowledged.length > 0) metrics.missingHeader('x-layer-ack-end', 'runner-out')
+}
+
+/** Where the layer that has moved furthest decided. */
+function armOf({ fold }: CallRecord): Arm {
+  if (!fold || fold.stages.size === 0) return 'gateway'
+  const deciding = [...fold.modes].filter(([, mode]) => mode === 'enforce').map(([name]) => fold.stages.get(name))
+  if (deciding.includes('canary')) return 'proving'
+  if ([...fold.stages.values()].some((stage) => stage === 'shadow' || stage === 'canary')) return 'shadow'
+  return deciding.includes('native') ? 'native' : 'gateway'
+}
+
+function sourceOf({ record, privileged }: Visit): Source {
+  if (privileged?.deprecated?.shed) return 'shed'
+  return record.source === 'runner' ? 'runner' : 'gateway'
+}
+
+function measured(visit: Visit, status: number) {
+  const { kind, record } = visit
   const seconds = record.elapsedMs() / 1000
   const first = record.firstByteMs
   return {
     route: kind.route,
     code: status,
-    source: record.source === 'runner' ? 'runner' : 'gateway',
-    arm: 'gateway',
+    source: sourceOf(visit),
+    arm: armOf(record),
     seconds,
     ...(first === undefined ? {} : { overheadSeconds: (first - record.runnerMs) / 1000 }),
     ...(first === undefined || !record.streamed ? {} : { ttftSeconds: first / 1000 }),
@@ -124,7 +160,7 @@ function cut(rooms: Rooms, visit: Visit, error: GatewayError): void {
   const { response, requestId, over } = visit.caller
   const { dialect } = visit.kind
   if (!response.headersSent) writeError(frameOf(rooms, visit), error)
-  else if (visit.record.streamed) response.end(dialect.errorEvent(error, requestId))
+  else if (visit.record.streamed) endStream(frameOf(rooms, visit), dialect.errorEvent(error, requestId))
   else response.destroy()
   over()
 }

@@ -91,7 +91,8 @@ const owners: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^(plugins\/sse\.ts|native-runner\/engines\/openai)/,
   fastify: /^(proxy\/(server\.ts|routes\/|admin\/)|native-runner\/(server|key)\.ts|native-runner\/routes\/)/,
   'http-proxy': /^proxy\/routes\/passthrough/,
-  undici: /^(proxy\/(line|exchange|runner-error|host)\.ts|native-runner\/engines\/openai|proxy\/cli\/)/,
+  undici:
+    /^(proxy\/(line|exchange|receiver|runner-error|host)\.ts|native-runner\/(http\.ts|engines\/openai)|proxy\/cli\/)/,
   ioredis: /^config\/store\/redis/,
   'prom-client': /^proxy\/telemetry\/metric/,
   '@opentelemetry/api': /^proxy\/telemetry\//,

@@ -1,13 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { gatewayJsonSchema } from '../config/schema.ts'
 import { layers } from '../plugins/index.ts'
+import { abiFiles } from './abi.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
 /** Every generated file: where it stands, and what it should say. */
 const generated: Readonly<Record<string, () => string>> = {
   'config/gateway.schema.json': () => `${JSON.stringify(gatewayJsonSchema(layers), null, 2)}\n`,
+  ...abiFiles,
 }
 
 const checking = process.argv.includes('--check')
@@ -19,6 +21,7 @@ for (const [path, make] of Object.entries(generated)) {
   stale++
   if (checking) console.error(`${path} is stale: npm run generate`)
   else {
+    mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, wanted)
     console.error(`${path} written`)
   }

@@ -148,6 +148,7 @@ export function createLlamaEngine(options: LlamaOptions = {}): LlamaEngine {
   const card = { id: modelIdFrom(source), created: Math.floor(Date.now() / 1000) }
   return {
     name: 'llama',
+    version: () => process.facts()?.release,
     state: process.state,
     async start() {
       const from = { log, ...(options.cacheFolder === undefined ? {} : { cacheFolder: options.cacheFolder }) }

@@ -1,5 +1,6 @@
 import { invalid, numberField, stringField } from '../fields.ts'
-import { bodyFrom, modelFrom, type Route } from './route.ts'
+import { modelFrom } from '../generation.ts'
+import { bodyFrom, type Route } from './route.ts'
 
 function base64FromVector(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * 4)
@@ -11,6 +12,7 @@ function base64FromVector(vector: readonly number[]): string {
 export const embeddings: Route = {
   method: 'POST',
   path: '/v1/embeddings',
+  executes: ['embeddings'],
   async answer(asked, { engine, meter }) {
     const body = bodyFrom(asked)
     const format = stringField(body, 'encoding_format') ?? 'float'

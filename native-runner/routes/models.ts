@@ -11,6 +11,7 @@ function wireFromCard({ id, created, contextTokens }: ModelCard): object {
 export const models: Route = {
   method: 'GET',
   path: '/v1/models',
+  executes: ['models'],
   async answer(_asked, { engine }) {
     const cards = await engine.models()
     return { status: 200, body: { object: 'list', data: cards.map(wireFromCard) } }

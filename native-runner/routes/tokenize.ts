@@ -1,5 +1,6 @@
+import { modelFrom } from '../generation.ts'
 import { refusal } from '../refusal.ts'
-import { bodyFrom, modelFrom, type Route } from './route.ts'
+import { bodyFrom, type Route } from './route.ts'
 
 /** `POST /tokenize`: the exact tokens that `prompt` or `messages` become, without running the model. */
 export const tokenize: Route = {

@@ -8,14 +8,19 @@ import type { ApiKeys } from './api-key.ts'
 import type { AuthConfig } from './config.ts'
 import { credentialFromHeaders } from './credential.ts'
 import { createCertificateCallers, createTrustedHop } from './hop.ts'
-import { openParts } from './parts.ts'
+import { openParts, type Parts } from './parts.ts'
 import type { Found, Profiles } from './profile.ts'
 import { admit, unauthenticated, withProfile } from './rule.ts'
 import type { Identity, Tokens } from './tokens.ts'
 
 /** The gateway half of auth. Throws `config_invalid` with every fault of the configuration. */
 export function openAuth(config: AuthConfig, host: Host): Acting {
-  const { tokens, apiKeys, profiles } = openParts(config, host)
+  return actingOver(config, openParts(config, host), host)
+}
+
+/** The layer over opened parts, whichever side it sits on; closing it closes them. */
+export function actingOver(config: AuthConfig, parts: Parts, host: Host): Acting {
+  const { tokens, apiKeys, profiles } = parts
   const hop = config.trustedHop ? createTrustedHop(config.trustedHop, (address) => host.trusts(address)) : undefined
   const certificateCaller = createCertificateCallers(config.clientCertificates)
   const anonymous = anonymousFromConfig(config)
@@ -38,7 +43,7 @@ export function openAuth(config: AuthConfig, host: Host): Acting {
       return said instanceof Promise ? said.then((verdict) => counted(verdict, host)) : counted(said, host)
     },
     async close() {
-      tokens?.close()
+      parts.close()
     },
   }
 }

@@ -13,6 +13,7 @@ export interface Parts {
   readonly tokens: Tokens | undefined
   readonly apiKeys: ApiKeys
   readonly profiles: Profiles | undefined
+  close(): void
 }
 
 /** Reads the files and checks what the schema cannot. Throws `config_invalid` with every fault, paths relative to the section. */
@@ -25,13 +26,11 @@ export function openParts(config: AuthConfig, host: Host): Parts {
   if (!names(config))
     faults.add('', 'nobody could pass: name jwt, apiKeys, trustedHop, clientCertificates or anonymous')
   faults.raise()
-  return {
-    tokens: config.jwt
-      ? createTokens({ config: config.jwt, fixed, fields: config.jwt_payload_fields }, host)
-      : undefined,
-    apiKeys,
-    profiles: config.profile ? createProfiles(config.profile, host, profileToken) : undefined,
-  }
+  const tokens = config.jwt
+    ? createTokens({ config: config.jwt, fixed, fields: config.jwt_payload_fields }, host)
+    : undefined
+  const profiles = config.profile ? createProfiles(config.profile, host, profileToken) : undefined
+  return { tokens, apiKeys, profiles, close: () => tokens?.close() }
 }
 
 function names(config: AuthConfig): boolean {

@@ -1,8 +1,6 @@
+import { type Side, sideKeys } from '../host.ts'
 import { cachedRoutes } from './pin.ts'
 import { siphash } from './siphash.ts'
-
-/** Prefix of the keys of this side's answers. The runner's half keeps its own. */
-const prefix = 'cache:g:e:'
 
 /** Where an answer belongs. */
 export interface Place {
@@ -25,8 +23,9 @@ export interface Addresses {
   prefixes(tag: string | undefined, route: string | undefined): readonly string[]
 }
 
-/** Makes the {@link Addresses} under a secret of at least 16 bytes. */
-export function createAddresses(secret: Buffer): Addresses {
+/** Makes the {@link Addresses} of one side under a secret of at least 16 bytes. */
+export function createAddresses(secret: Buffer, side: Side): Addresses {
+  const prefix = `cache:${sideKeys[side]}:e:`
   const tag = (tenant: string | undefined): string =>
     tenant === undefined ? '-' : siphash(secret, Buffer.from(tenant, 'utf8'))
   return {

@@ -124,20 +124,6 @@ describe('what is not cached', () => {
     await clocked.ask(chat('hi'))
     expect((await clocked.ask(chat('hi'))).status).toBe('Foldgate;fwd=bypass;detail=inside-not-cacheable')
   })
-
-  test('an observed call: it writes its key and touches nothing', async () => {
-    const rig = createRig()
-    await rig.ask(chat('hi'))
-    const before = new Map(rig.host.counts)
-    const got = await rig.ask(chat('hi'), { mode: 'observe' })
-    expect(got).toMatchObject({ source: 'runner', status: '' })
-    expect(rig.host.counts).toEqual(before)
-    const call = rig.reached[0] as never
-    expect(rig.acting.decide?.(call, 'observe')).toMatchObject({
-      kind: 'pass',
-      facts: { cacheKey: { digest: expect.any(String) } },
-    })
-  })
 })
 
 describe('what a caller may say', () => {
@@ -213,7 +199,7 @@ async function findEntry(store: { get(key: string): Promise<Buffer | undefined> 
         set: async () => {},
         get: async (key: string) => {
           const bytes = await store.get(key)
-          if (key.startsWith('cache:g:e:')) found = bytes
+          if (key.startsWith('cache:gw:e:')) found = bytes
           return bytes
         },
       } as never,

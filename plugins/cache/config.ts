@@ -27,7 +27,8 @@ export interface CacheConfig {
 
 const path: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 }
 
-const hashField: JsonSchema = {
+/** The schema of {@link HashField}. */
+export const hashFieldSchema: JsonSchema = {
   description: 'A path, or a path with a precision.',
   type: ['string', 'object'],
   minLength: 1,
@@ -58,7 +59,7 @@ const keyed: Record<string, JsonSchema> = {
     default: null,
     minItems: 1,
     maxItems: 64,
-    items: hashField,
+    items: hashFieldSchema,
     description:
       'What of the input makes the key. Null: the whole body. Parameters that affect the output always count.',
   },

@@ -3,9 +3,11 @@ import type { Host } from '../host.ts'
 import type { Acting } from '../layer.ts'
 import type { CacheConfig } from './config.ts'
 import { decide } from './decide.ts'
+import { type FoldedStep, stepFromConfig } from './fold.ts'
 import { createParts } from './parts.ts'
 import type { PurgeScope } from './purges.ts'
 import { settle } from './settle.ts'
+import type { CacheStep } from './step.ts'
 import { giveUp } from './visit.ts'
 
 declare module '../host.ts' {
@@ -20,23 +22,33 @@ declare module '../host.ts' {
   }
 }
 
-/** The cache's half in the gateway, with what an operator may do to it. */
+/** The cache's half, with what an operator may do to it. */
 export interface CacheActing extends Acting {
   /**
    * Forgets stored answers: of a tenant, a route, a prompt version, what fits all that are given, or everything. Curated answers stay. An
-   * answer that is still under way is not stored afterwards. This process follows at once, other replicas within `localTtlMs`. Gives back
-   * how many went, as far as they were counted. Throws `store_lost` when the other replicas could not be told.
+   * answer that is still under way is not stored afterwards. Only this side's: this process follows at once, other replicas within
+   * `localTtlMs`. Gives back how many went, as far as they were counted. Throws `store_lost` when the other replicas could not be told.
    */
   purge(scope: PurgeScope): Promise<number>
 }
 
 /** Opens the gateway half. Throws `config_invalid` with every fault. */
 export function openCache(config: CacheConfig, host: Host): CacheActing {
-  const parts = createParts(config, host)
+  return createCache(stepFromConfig(config, host), host)
+}
+
+/** The half that executes a step, on whichever side. Throws `config_invalid` with every fault. */
+export function actCache(step: CacheStep, host: Host): CacheActing {
+  return createCache({ step, places: [], faults: [] }, host)
+}
+
+function createCache(folded: FoldedStep, host: Host): CacheActing {
+  const parts = createParts(folded, host)
+  const holdsBack = folded.step.output_validation?.quality_score?.retryLargest ?? false
   return {
     decide: (call, mode) => decide(parts, call, mode),
-    settle: (call, reply, { again }) => settle(parts, call, { reply, again }),
-    buffers: () => config.output_validation?.quality_score?.retryLargest ?? false,
+    settle: (call, reply, turn) => settle(parts, call, { reply, turn }),
+    buffers: () => holdsBack,
     release(call) {
       const visit = parts.visits.get(call.id)
       if (!visit) return

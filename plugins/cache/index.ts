@@ -1,8 +1,12 @@
 import { defineLayer } from '../layer.ts'
 import { type CacheConfig, cacheConfig } from './config.ts'
+import { fold, stays } from './fold.ts'
 import { openCache } from './gateway.ts'
+import { native } from './native.ts'
 import { cachedRoutes } from './pin.ts'
 import type { CacheKey } from './rule.ts'
+import type { CacheStep } from './step.ts'
+import { tighten } from './tighten.ts'
 import { warnings } from './warnings.ts'
 
 declare module '../call.ts' {
@@ -15,7 +19,7 @@ declare module '../call.ts' {
 }
 
 /** Whether it was answered before. */
-export const cache = defineLayer<'cache', CacheConfig>({
+export const cache = defineLayer<'cache', CacheConfig, CacheStep>({
   name: 'cache',
   reads: ['principal'],
   writes: ['cacheKey', 'largest'],
@@ -26,6 +30,10 @@ export const cache = defineLayer<'cache', CacheConfig>({
   config: cacheConfig,
   warnings,
   open: openCache,
+  stays,
+  fold,
+  tighten,
+  native,
 })
 
 export type { CacheActing } from './gateway.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Side, sideKeys } from '../host.ts'
 import type { Store } from '../store.ts'
 import type { Entry } from './entry.ts'
 
@@ -34,8 +35,8 @@ export interface LeaseWait {
   readonly signal: AbortSignal
 }
 
-/** Makes {@link Leases} over a store that replicas share. */
-export function createLeases(store: Store): Leases {
+/** Makes the {@link Leases} of one side over a store that replicas share. */
+export function createLeases(store: Store, side: Side): Leases {
   const owner = Buffer.from(randomUUID())
   const renewals = new Set<NodeJS.Timeout>()
   const hold = (key: string): Lease => {
@@ -52,7 +53,7 @@ export function createLeases(store: Store): Leases {
   }
   return {
     async take(digest, { look, waitMs, signal }) {
-      const key = `cache:g:l:${digest.slice(0, 32)}`
+      const key = `cache:${sideKeys[side]}:l:${digest.slice(0, 32)}`
       const until = performance.now() + waitMs
       for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, longestPollMs)) {
         if (!store.up()) return undefined

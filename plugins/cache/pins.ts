@@ -1,12 +1,9 @@
 import { type Call, createCall } from '../call.ts'
-import { jsonFromText } from '../chat.ts'
 import type { Completion } from '../chunks.ts'
 import { type Fault, GatewayError } from '../errors.ts'
-import type { Host } from '../host.ts'
-import { createSchema } from '../schema.ts'
-import type { CacheConfig } from './config.ts'
-import { type CachedRoute, type Pin, pinSchema } from './pin.ts'
+import type { CachedRoute, Pin } from './pin.ts'
 import { digestFromValues, fieldsDigest, questionDigest, type Rule } from './rule.ts'
+import type { CacheStep } from './step.ts'
 
 /** Curated answers, found by what is asked. */
 export interface Pins {
@@ -15,22 +12,35 @@ export interface Pins {
   readonly size: number
 }
 
-const pinLine = createSchema<Pin>(pinSchema)
+/** The step a {@link Pins} was made of: what it hangs on besides the answers themselves. */
+type PinnedStep = Pick<CacheStep, 'pins' | 'input_hash_fields' | 'preprocess_hooks' | 'hooks'>
 
-/** Reads the curated answers of a configuration and of its import file; what is wrong with them is added to `faults`. */
-export function pinsFromConfig(
-  config: Pick<CacheConfig, 'pinned' | 'importFile'>,
-  rule: Rule,
-  { host, faults }: PinsInit,
-): Pins {
+const made = new WeakMap<readonly Pin[], { readonly of: PinnedStep; readonly pins: Pins }>()
+
+/**
+ * Makes ready the curated answers of a step; what is wrong with them is added to `faults`. They are found by the operator's fields alone:
+ * a step that directives have tightened has those of the step it was made from.
+ */
+export function pinsFromStep(step: PinnedStep, rule: Rule, { places, faults }: PinsInit): Pins {
+  const known = made.get(step.pins)
+  if (known && isSameRule(known.of, step)) return known.pins
+  const before = faults.length
+  const pins = createPins(step.pins, rule, { places, faults })
+  if (faults.length === before) made.set(step.pins, { of: step, pins })
+  return pins
+}
+
+function isSameRule(a: PinnedStep, b: PinnedStep): boolean {
+  return a.input_hash_fields === b.input_hash_fields && a.preprocess_hooks === b.preprocess_hooks && a.hooks === b.hooks
+}
+
+function createPins(pins: readonly Pin[], rule: Rule, { places, faults }: PinsInit): Pins {
   const byQuestion = new Map<string, Buffer>()
   const byFields = new Map<string, Buffer>()
-  const add = (pin: Pin, at: string): void => {
+  for (const [index, pin] of pins.entries()) {
     const fault = addPin(pin, rule, { byQuestion, byFields })
-    if (fault) faults.push({ path: at, message: fault })
+    if (fault) faults.push({ path: places[index] ?? `pins[${index}]`, message: fault })
   }
-  for (const [index, pin] of config.pinned.entries()) add(pin, `pinned[${index}]`)
-  if (config.importFile !== null) for (const { pin, at } of readLines(config.importFile, { host, faults })) add(pin, at)
   return {
     size: byQuestion.size + byFields.size,
     find(call, question) {
@@ -48,9 +58,10 @@ export function pinsFromConfig(
   }
 }
 
-/** What reading the curated answers takes. */
+/** Where the curated answers came from, and where to say what is wrong. */
 export interface PinsInit {
-  readonly host: Pick<Host, 'file'>
+  /** By place in the step; what has none is named as `pins[n]`. */
+  readonly places: readonly string[]
   readonly faults: Fault[]
 }
 
@@ -114,24 +125,4 @@ function answerOf({ response, route = 'chat' }: Pin, model: string): Buffer {
     usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
   }
   return Buffer.from(JSON.stringify(completion))
-}
-
-function readLines(file: string, { host, faults }: PinsInit): { pin: Pin; at: string }[] {
-  const lines = host.file(file).toString('utf8').split('\n')
-  return lines.flatMap((line, index): { pin: Pin; at: string }[] => {
-    if (!line.trim()) return []
-    const at = `importFile line ${index + 1}`
-    const value = jsonOf(line)
-    const wrong = value === undefined ? [{ path: '', message: 'is not JSON' }] : pinLine.faults(value)
-    for (const { path, message } of wrong) faults.push({ path: path ? `${at}: ${path}` : at, message })
-    return wrong.length > 0 ? [] : [{ pin: value as Pin, at }]
-  })
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return jsonFromText(line)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import type { Route } from '../chat.ts'
+import { type Side, sideKeys } from '../host.ts'
 import type { Script, Store } from '../store.ts'
 import type { EntryMeta } from './entry.ts'
 
@@ -28,18 +29,20 @@ export interface Purges {
   note(purge: Purge): Promise<void>
   /** Reads the notes of other replicas when the last look is older than the bound. */
   refresh(now: number): Promise<void>
+  /** Entries may live so long from now on, in milliseconds. */
+  keepFor(ms: number): void
 }
 
 /** Where the notes lie, and how long they are needed. */
 export interface PurgesInit {
   readonly store: Store
-  /** Longest life of an entry, in milliseconds. */
-  readonly keepMs: number
+  readonly side: Side
   /** How old the last look may be, in milliseconds. */
   readonly lookEveryMs: number
 }
 
-const notesKey = 'cache:g:purges'
+/** A day: answers of an earlier configuration may outlive this one's time to live. */
+const leastKeepMs = 86_400_000
 /** Longest the notes may grow, in bytes; beyond, they become one note that takes everything. */
 const maxNotesBytes = 16_384
 
@@ -59,7 +62,9 @@ return {#notes}`,
 }
 
 /** Makes {@link Purges}. */
-export function createPurges({ store, keepMs, lookEveryMs }: PurgesInit): Purges {
+export function createPurges({ store, side, lookEveryMs }: PurgesInit): Purges {
+  const notesKey = `cache:${sideKeys[side]}:purges`
+  let keepMs = leastKeepMs
   let purges: readonly Purge[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
   let look = Promise.resolve()
@@ -83,6 +88,9 @@ export function createPurges({ store, keepMs, lookEveryMs }: PurgesInit): Purges
         look = store.get(notesKey).then((notes) => notes && add(purgesFromNotes(notes.toString('utf8')), now), ignored)
       }
       return look
+    },
+    keepFor(ms) {
+      keepMs = Math.max(keepMs, ms)
     },
   }
 }

@@ -36,11 +36,11 @@ describe.skipIf(!redisAvailable)('two replicas over one Redis', () => {
     const [one, two] = await pair()
     one.runner = async (call) => answerTo(call, completion('x'.repeat(20_000)))
     await one.ask(chat('secret words'), { tenant: 'acme' })
-    await vi.waitFor(async () => expect(await keys('*cache:g:e:*')).toHaveLength(1))
+    await vi.waitFor(async () => expect(await keys('*cache:gw:e:*')).toHaveLength(1))
     const got = await two.ask(chat('secret words'), { tenant: 'acme' })
     expect(got).toMatchObject({ source: 'cache', text: expect.stringContaining('x'.repeat(20_000)) })
-    const [key = ''] = await keys('*cache:g:e:*')
-    expect(key).toMatch(/cache:g:e:chat:[0-9a-f]{16}:[0-9a-f]{16}$/)
+    const [key = ''] = await keys('*cache:gw:e:*')
+    expect(key).toMatch(/cache:gw:e:chat:[0-9a-f]{16}:[0-9a-f]{16}$/)
     expect(Number(await redis.cli('STRLEN', key))).toBeLessThan(1_500)
     expect(Number(await redis.cli('PTTL', key))).toBeGreaterThan(290_000)
     expect((await two.ask(chat('secret words'), { tenant: 'other' })).source).toBe('runner')
@@ -75,13 +75,13 @@ describe.skipIf(!redisAvailable)('two replicas over one Redis', () => {
       const first = one.ask(chat('hi')).catch(() => {})
       await vi.waitFor(() => expect(one.reached).toHaveLength(1))
       const second = two.ask(chat('hi'))
-      await vi.waitFor(async () => expect(await keys('*cache:g:l:*')).toHaveLength(1))
+      await vi.waitFor(async () => expect(await keys('*cache:gw:l:*')).toHaveLength(1))
       const start = performance.now()
       if (end === 'fails') gate.open()
       else {
         // As after SIGKILL: nobody renews the lease any more, and its time runs out.
         await one.acting.close?.()
-        await redis.cli('PEXPIRE', (await keys('*cache:g:l:*'))[0] as string, '1')
+        await redis.cli('PEXPIRE', (await keys('*cache:gw:l:*'))[0] as string, '1')
       }
       expect((await second).text).toContain('hello')
       expect(two.reached).toHaveLength(1)
@@ -96,7 +96,7 @@ describe.skipIf(!redisAvailable)('two replicas over one Redis', () => {
     const [one, two] = await pair({ localTtlMs: 1000 }, { insideDigest: () => 'x', promptVersion: () => '7' })
     for (const scope of [{}, { tenant: 't1' }, { route: 'chat' as const }, { promptVersion: '7' }]) {
       await one.ask(chat('hi'))
-      await vi.waitFor(async () => expect(await keys('*cache:g:e:*')).not.toHaveLength(0))
+      await vi.waitFor(async () => expect(await keys('*cache:gw:e:*')).not.toHaveLength(0))
       expect((await two.ask(chat('hi'))).source).toBe('cache')
       await one.acting.purge(scope)
       for (const rig of [one, two]) rig.host.clock.advance(1000)
@@ -111,7 +111,7 @@ describe.skipIf(!redisAvailable)('two replicas over one Redis', () => {
   test('while Redis is away each answers what it holds, and calls go on', async () => {
     const [one] = await pair()
     await one.ask(chat('hi'))
-    await vi.waitFor(async () => expect(await keys('*cache:g:e:*')).toHaveLength(1))
+    await vi.waitFor(async () => expect(await keys('*cache:gw:e:*')).toHaveLength(1))
     await redis.kill()
     await vi.waitFor(() => expect(one.host.store.up()).toBe(false))
     one.host.clock.advance(2_000)

@@ -3,10 +3,12 @@ import { type Fault, GatewayError } from '../errors.ts'
 import { compilePath, type Path } from '../path.ts'
 import type { CacheConfig, HashField } from './config.ts'
 import { builtInHooks, type Hook, hookFromReplacements } from './hooks.ts'
-import type { Rule, RuleField } from './rule.ts'
+import { besideTheQuestion, type Rule, type RuleField } from './rule.ts'
+import type { CacheStep } from './step.ts'
 
-/** The part of the configuration that decides the key. */
-export type KeyConfig = Pick<CacheConfig, 'input_hash_fields' | 'preprocess_hooks' | 'cache_strategy' | 'hooks'>
+/** The part of the configuration, or of the step, that decides the key. */
+export type KeyConfig = Pick<CacheConfig, 'input_hash_fields' | 'preprocess_hooks' | 'cache_strategy' | 'hooks'> &
+  Partial<Pick<CacheStep, 'headerPrefix' | 'added'>>
 
 /**
  * Compiles what decides the key. What is wrong is added to `faults`, with paths relative to the section, and left out of the rule.
@@ -26,8 +28,30 @@ export function ruleFromConfig(config: KeyConfig, declared: ReadonlySet<string>,
     const fault = misplaced(use, fields)
     if (fault) faults.push({ path: `${use.at}.field`, message: fault })
   }
-  const bodyHooks = fields ? [] : uses
-  return { digest: ruleDigest(config), deterministic: config.cache_strategy === 'deterministic', fields, bodyHooks }
+  const beside = new Set(besideTheQuestion)
+  if (config.headerPrefix !== undefined) beside.add(`${config.headerPrefix}execution-context`)
+  const asked = fieldsFrom(config.added?.input_hash_fields ?? [], declared, { uses: [], faults })
+  const covered = (field: RuleField): boolean =>
+    fields ? standsIn(fields, field) : uses.length === 0 && isInBody(field, beside)
+  const added = asked.filter((field) => !covered(field))
+  return {
+    digest: ruleDigest(config, added),
+    deterministic: config.cache_strategy === 'deterministic',
+    fields,
+    bodyHooks: fields ? [] : uses,
+    added,
+    beside,
+  }
+}
+
+/** The operator's fields hold it already, and exactly. */
+function standsIn(fields: readonly RuleField[], { path }: RuleField): boolean {
+  return fields.some((each) => each.precision === undefined && each.hooks.length === 0 && samePath(each.path, path))
+}
+
+/** The whole body holds it already. */
+function isInBody({ path }: RuleField, beside: ReadonlySet<string>): boolean {
+  return path.source === 'body' && !beside.has(String(path.steps[0]))
 }
 
 interface HookUse {
@@ -54,7 +78,8 @@ function misplaced({ path }: HookUse, fields: readonly RuleField[] | null): stri
   return path.source === 'facts' ? 'names a fact, but the key is the body' : undefined
 }
 
-function samePath(a: Path, b: Path): boolean {
+/** Whether two paths lead to the same place. */
+export function samePath(a: Path, b: Path): boolean {
   return a.source === b.source && JSON.stringify(a.steps) === JSON.stringify(b.steps)
 }
 
@@ -96,9 +121,19 @@ function patternFault(pattern: string): string | undefined {
   }
 }
 
-/** Fields, precisions and hooks with what they mean: an edited hook of the same name makes other keys. */
-function ruleDigest({ input_hash_fields, preprocess_hooks, hooks }: KeyConfig): string {
+/**
+ * Fields, precisions and hooks with what they mean: an edited hook of the same name makes other keys. What directives ask of an answer is
+ * in it too: who asks for a better one must not be given one that was held to less.
+ */
+function ruleDigest(config: KeyConfig, added: readonly RuleField[]): string {
+  const { input_hash_fields, preprocess_hooks, hooks, added: asked = {} } = config
   const used = preprocess_hooks.map((use) => [use.field, use.function, hooks[use.function] ?? null])
   const fields = input_hash_fields?.map((each) => (typeof each === 'string' ? { path: each } : each)) ?? null
-  return canonicalDigest([fields, used])
+  const more = [
+    added.map(({ path, precision }) => [path.text, precision ?? null]),
+    asked.json_schema ?? null,
+    asked.min ?? null,
+  ]
+  const nothing = added.length === 0 && !asked.json_schema && asked.min === undefined
+  return canonicalDigest(nothing ? [fields, used] : [fields, used, more])
 }

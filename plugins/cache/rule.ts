@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts'
 import { canonicalDigest } from '../canonical.ts'
 import type { ChatRequest } from '../chat.ts'
+import { directiveMembers } from '../directives.ts'
 import { absent, type Path, readPath, readSteps } from '../path.ts'
 import type { Hook } from './hooks.ts'
 import { eachText, type Precise, type Precision, preciseValue } from './precision.ts'
@@ -18,6 +19,10 @@ export interface Rule {
   readonly fields: readonly RuleField[] | null
   /** Hooks on the whole body; empty when there are fields. */
   readonly bodyHooks: readonly { readonly path: Path; readonly hook: Hook }[]
+  /** Fields that a caller's directives add. They only tell calls apart that would else share an answer. */
+  readonly added: readonly RuleField[]
+  /** Members of the body that are no part of the question. */
+  readonly beside: ReadonlySet<string>
 }
 
 /** One compiled field of the key. */
@@ -44,27 +49,34 @@ export type Judged =
   | { readonly key: { readonly digest: string }; readonly question: string }
   | { readonly key: { readonly reason: BypassReason }; readonly question: string | undefined }
 
-/** Members that change how an answer is delivered or billed, and not what it says. */
-const besideTheQuestion: ReadonlySet<string> = new Set(['stream', 'stream_options', 'user', 'metadata'])
+/**
+ * Members that change how an answer is delivered or billed, and not what it says; and the caller's directives, which count by what they
+ * make of the rules.
+ */
+export const besideTheQuestion: readonly string[] = [
+  ...['stream', 'stream_options', 'user', 'metadata'],
+  ...directiveMembers,
+]
 /** Members that `input_hash_fields` stands for. */
 const input: ReadonlySet<string> = new Set(['messages', 'prompt', 'input'])
 
 /** The key of a call: tenant, route, requested model, rules inside, effective rule, fields and every parameter. Pure. */
 export function judge(rule: Rule, call: Call, { inside }: Surroundings): Judged {
   const question = questionDigest(rule, call)
-  if (question === undefined) return { key: { reason: 'hash-field-absent' }, question }
+  const added = fieldValues(rule.added, call)
+  if (question === undefined || !added) return { key: { reason: 'hash-field-absent' }, question }
   if (rule.deterministic && !isDeterministic(call)) return { key: { reason: 'not-deterministic' }, question }
   if (inside === undefined) return { key: { reason: 'inside-not-cacheable' }, question }
   const tenant = call.facts.principal?.tenant ?? null
   const parts = [keyVersion, tenant, call.route, call.request.model, inside, rule.digest, question]
-  return { key: { digest: canonicalDigest(parts) }, question }
+  return { key: { digest: canonicalDigest(added.length > 0 ? [...parts, added] : parts) }, question }
 }
 
 /** Digest of what is asked, whoever asks: the fields and parameters, or the whole body. Undefined when a field is absent. */
 export function questionDigest(rule: Rule, call: Call): string | undefined {
   if (!rule.fields) return canonicalDigest(hookedBody(rule, call.request))
   const values = fieldValues(rule.fields, call)
-  return values && canonicalDigest([values, parameters(rule.fields, call.request)])
+  return values && canonicalDigest([values, parameters(rule, call.request)])
 }
 
 /** Digest of the fields' values alone. Undefined when there are no fields, or one of them is absent. */
@@ -103,14 +115,14 @@ function fieldValue(field: RuleField, value: unknown): Precise {
 }
 
 /** Every other member that may change the answer. One that is a field itself counts there, under its precision. */
-function parameters(fields: readonly RuleField[], request: ChatRequest): Record<string, unknown> {
+function parameters({ fields, beside }: Rule, request: ChatRequest): Record<string, unknown> {
   const named = (key: string): boolean =>
-    fields.some(({ path }) => path.source === 'body' && path.steps.length === 1 && path.steps[0] === key)
-  return without(request, (key) => besideTheQuestion.has(key) || input.has(key) || named(key))
+    fields?.some(({ path }) => path.source === 'body' && path.steps.length === 1 && path.steps[0] === key) ?? false
+  return without(request, (key) => beside.has(key) || input.has(key) || named(key))
 }
 
 function hookedBody(rule: Rule, request: ChatRequest): unknown {
-  const body = without(request, (key) => besideTheQuestion.has(key))
+  const body = without(request, (key) => rule.beside.has(key))
   return rule.bodyHooks.reduce<unknown>((so, { path, hook }) => {
     return changedAt(so, path.steps, (value) => eachText(value, hook))
   }, body)

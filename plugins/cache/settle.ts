@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts'
 import type { Completion } from '../chunks.ts'
-import type { Again } from '../layer.ts'
+import type { SettleTurn } from '../layer.ts'
 import { type Reply, replyFromCompletion } from '../reply.ts'
 import { withStatus } from './cache-status.ts'
 import { createCapture } from './capture.ts'
@@ -15,10 +15,11 @@ const avoidMs = 60_000
 export function settle(
   parts: Parts,
   call: Call,
-  { reply, again }: { readonly reply: Reply; readonly again: Again },
+  { reply, turn }: { readonly reply: Reply; readonly turn: SettleTurn },
 ): Reply | Promise<Reply> {
   const visit = parts.visits.get(call.id)
   if (!visit) return reply
+  if (turn.mode === 'observe') return observed(parts, { ...turn, call, visit, said: reply })
   const said = reply.with({ headers: withStatus(reply.headers['cache-status'], visit.status) })
   if (!visit.place) return said
   if (!reply.ok) {
@@ -27,21 +28,26 @@ export function settle(
     else giveUp(visit, parts.flights)
     return said
   }
-  const turn = { call, visit, said, again }
-  return parts.score && parts.config.output_validation?.quality_score?.retryLargest
-    ? buffered(parts, turn)
-    : watched(parts, turn)
+  const settling = { ...turn, call, visit, said }
+  return parts.score && parts.step.output_validation?.quality_score?.retryLargest
+    ? buffered(parts, settling)
+    : watched(parts, settling)
 }
 
-interface Turn {
+interface Turn extends SettleTurn {
   readonly call: Call
   readonly visit: Visit
   readonly said: Reply
-  readonly again: Again
 }
 
-function watched(parts: Parts, { call, visit, said }: Turn): Reply {
-  const capture = createCapture(parts.config.maxEntryBytes)
+/** An observer asks no judge, so it keeps nothing where answers must be scored. */
+function observed(parts: Parts, turn: Turn): Reply {
+  return turn.visit.place && turn.said.ok && !parts.score ? watched(parts, turn) : turn.said
+}
+
+function watched(parts: Parts, turn: Turn): Reply {
+  const { visit, said } = turn
+  const capture = createCapture(parts.step.maxEntryBytes)
   return said.observe({
     chunk(chunk) {
       capture.add(chunk)
@@ -49,27 +55,27 @@ function watched(parts: Parts, { call, visit, said }: Turn): Reply {
     },
     end(ending) {
       if (ending.kind !== 'complete') giveUp(visit, parts.flights)
-      else void judge(parts, { call, visit, said }, capture.completion())
+      else void judge(parts, turn, capture.completion())
     },
   })
 }
 
-type Judging = Pick<Turn, 'call' | 'visit' | 'said'>
+type Judging = Pick<Turn, 'call' | 'visit' | 'said' | 'mode'>
 
 /** Keeps a whole answer or lets it go. Never throws: the caller has the answer already. */
 async function judge(parts: Parts, turn: Judging, completion: Completion | undefined): Promise<void> {
   const { visit, call } = turn
   visit.judging = true
   try {
-    if (!completion || !isWorthy(parts, call, completion)) return letGo(parts, visit)
-    if (parts.score && !passes(parts, await parts.score(call.request, completion))) return letGo(parts, visit)
+    if (!completion || !isWorthy(parts, call, completion)) return letGo(parts, turn)
+    if (parts.score && !passes(parts, await parts.score(call.request, completion))) return letGo(parts, turn)
     keep(parts, turn, completion)
   } catch (reason) {
     parts.host.log.error(
       { reason: reason instanceof Error ? reason.message : 'unknown' },
       'an answer could not be judged',
     )
-    letGo(parts, visit)
+    letGo(parts, turn)
   }
 }
 
@@ -77,25 +83,34 @@ function isWorthy({ standard }: Parts, { request }: Call, completion: Completion
   return unworthiness(completion, request.n ?? 1, standard) === undefined
 }
 
-function passes({ config }: Parts, score: number | undefined): boolean {
-  return score !== undefined && score >= (config.output_validation?.quality_score?.min ?? 0)
+function passes({ standard }: Parts, score: number | undefined): boolean {
+  return score !== undefined && score >= standard.least
 }
 
-function letGo(parts: Parts, visit: Visit): void {
-  parts.host.count('cache.not-stored')
+function letGo(parts: Parts, { visit, mode }: Judging): void {
+  if (mode === 'enforce') parts.host.count('cache.not-stored')
   turnLoose(visit, parts.flights, parts.host.clock.now() + avoidMs)
 }
 
-function keep(parts: Parts, { call, visit, said }: Judging, completion: Completion): void {
+function keep(parts: Parts, turn: Judging, completion: Completion): void {
+  const { call, visit, said, mode } = turn
+  const { step, storage, host, flights } = parts
   const json = Buffer.from(JSON.stringify(completion))
-  if (!visit.place || json.length > parts.config.maxEntryBytes) {
-    letGo(parts, visit)
+  const ttlMs = step.ttl_seconds * 1000
+  const ageMs = ageFromHeaders(said.headers)
+  if (!visit.place || json.length > step.maxEntryBytes || ageMs >= ttlMs) {
+    letGo(parts, turn)
     return
   }
-  const made = { madeAt: parts.host.clock.now(), askedAt: call.now, ttlMs: parts.config.ttl_seconds * 1000 }
-  const kept = parts.storage.keep(visit.place, said.target ? { ...made, target: said.target } : made, json)
-  parts.host.count('cache.stored')
-  land(visit, parts.flights, kept)
+  const made = { madeAt: host.clock.now() - ageMs, askedAt: call.now, ttlMs }
+  const kept = storage.keep(visit.place, said.target ? { ...made, target: said.target } : made, json)
+  if (mode === 'enforce') host.count('cache.stored')
+  land(visit, flights, kept)
+}
+
+/** How old an answer was when it came, in milliseconds (RFC 9111 §5.1): a cache further in, or the other side's, has kept it that long. */
+function ageFromHeaders({ age }: Readonly<Record<string, string>>): number {
+  return age !== undefined && /^\d{1,10}$/.test(age) ? Number(age) * 1000 : 0
 }
 
 /** The answer is held back until it is scored: one that is too poor is asked for once more, and the better of the two is given. */
@@ -127,11 +142,11 @@ async function attempt(parts: Parts, call: Call, reply: Reply): Promise<Attempt>
   return { completion, score, reply }
 }
 
-function given(parts: Parts, { call, visit, said }: Turn, best: Attempt): Reply {
+function given(parts: Parts, turn: Turn, best: Attempt): Reply {
   const { completion, score, reply } = best
-  if (passes(parts, score)) keep(parts, { call, visit, said: reply }, completion)
-  else letGo(parts, visit)
-  const { streamed, includeUsage, headers } = said
+  if (passes(parts, score)) keep(parts, { ...turn, said: reply }, completion)
+  else letGo(parts, turn)
+  const { streamed, includeUsage, headers } = turn.said
   const target = reply.target ? { target: reply.target } : {}
   return replyFromCompletion(
     { status: reply.status, headers, streamed, includeUsage, source: reply.source, ...target },

@@ -14,6 +14,8 @@ export interface Storage {
   keep(place: Place, made: Made, json: Buffer): { readonly entry: Entry; readonly stored: Promise<void> }
   /** How many answers went, as far as they were counted. Throws `store_lost`, after this process has forgotten its own. */
   purge(scope: PurgeScope): Promise<number>
+  /** Answers may live so long from now on, in milliseconds: purges are remembered at least that long. */
+  keepFor(ms: number): void
 }
 
 /** What is said of an answer that is to be kept. */
@@ -21,25 +23,19 @@ export type Made = Pick<EntryMeta, 'madeAt' | 'askedAt' | 'ttlMs' | 'target'>
 
 /** The settings that storing hangs on. */
 export interface StorageConfig {
-  readonly ttl_seconds: number
   readonly maxBytes: number
   readonly maxEntryBytes: number
   readonly localTtlMs: number
 }
 
-/** A day: answers of an earlier configuration may outlive this one's time to live. */
-const leastKeepMs = 86_400_000
-
-/** Makes the {@link Storage} of one configuration. */
+/** Makes the {@link Storage} of one side. */
 export function createStorage(config: StorageConfig, host: Host): Storage {
-  const { store } = host
+  const { store, side } = host
   const shared = store.kind === 'redis'
-  const ttlMs = config.ttl_seconds * 1000
   const front = createFront(config.maxBytes)
-  const addresses = createAddresses(host.secret('cache-index'))
-  const purges = createPurges({ store, keepMs: Math.max(ttlMs, leastKeepMs), lookEveryMs: config.localTtlMs })
-  const usable = ({ meta }: Entry, now: number): boolean =>
-    meta.madeAt + Math.min(meta.ttlMs, ttlMs) > now && !purges.hides(meta)
+  const addresses = createAddresses(host.secret('cache-index'), side)
+  const purges = createPurges({ store, side, lookEveryMs: config.localTtlMs })
+  const usable = ({ meta }: Entry, now: number): boolean => meta.madeAt + meta.ttlMs > now && !purges.hides(meta)
   const hold = (entry: Entry, now: number): void =>
     front.set(entry, shared ? now + config.localTtlMs : Number.POSITIVE_INFINITY)
   const held = (digest: string, now: number) => {
@@ -81,6 +77,7 @@ export function createStorage(config: StorageConfig, host: Host): Storage {
       const counts = await Promise.all(addresses.prefixes(tag, route).map((each) => store.deletePrefix(each)))
       return counts.reduce((sum, count) => sum + count, 0)
     },
+    keepFor: purges.keepFor,
   }
 }
 

@@ -9,7 +9,10 @@ export type Unworthy = 'incomplete' | 'finish-reason' | 'schema' | 'error'
 /** What an answer is held to before it is kept. */
 export interface Standard {
   readonly finishReasons: ReadonlySet<string>
-  readonly schema: Schema<unknown> | undefined
+  /** The text of every choice must fit each of them. */
+  readonly schemas: readonly Pick<Schema<unknown>, 'faults'>[]
+  /** Least score, where answers are scored. */
+  readonly least: number
 }
 
 /**
@@ -20,16 +23,17 @@ export function unworthiness(completion: Completion, choices: number, standard: 
   if (completion['error'] !== undefined && completion['error'] !== null) return 'error'
   if (!completion.choices) return Array.isArray(completion['data']) ? undefined : 'incomplete'
   if (!isComplete(completion) || completion.choices.length < choices) return 'incomplete'
-  const { finishReasons, schema } = standard
+  const { finishReasons, schemas } = standard
   if (!completion.choices.every((choice) => finishReasons.has(choice.finish_reason as string))) return 'finish-reason'
-  return schema && !completion.choices.every((choice) => fits(choice, schema)) ? 'schema' : undefined
+  return schemas.length > 0 && !completion.choices.every((choice) => fits(choice, schemas)) ? 'schema' : undefined
 }
 
-function fits(choice: CompletionChoice, schema: Schema<unknown>): boolean {
+function fits(choice: CompletionChoice, schemas: Standard['schemas']): boolean {
   const text = choice.text ?? choice.message?.content
   if (typeof text !== 'string') return false
   try {
-    return schema.faults(jsonFromText(text)).length === 0
+    const value = jsonFromText(text)
+    return schemas.every((schema) => schema.faults(value).length === 0)
   } catch {
     return false
   }

@@ -1,6 +1,8 @@
 import { type ClientSchema, clientSchema } from '../client-schema.ts'
 import { type Fault, GatewayError } from '../errors.ts'
 import { compilePath, type Path } from '../path.ts'
+import { type Asked, askedRedaction } from './asked.ts'
+import { withBearers, withoutCredentials } from './bearer.ts'
 import { createCustomWatch } from './custom-watch.ts'
 import { shadowOf } from './original.ts'
 import { createPatternWatch } from './pattern-watch.ts'
@@ -13,10 +15,15 @@ import type { Action, ScanPlan, Sought, WatchMaker } from './scanner.ts'
 /** Rules made ready to run. */
 export interface CompiledRules {
   readonly rules: Rules
+  /** The same as data for a digest: without what judges are let in by. */
+  readonly stated: Rules
+  /** The same with what judges are let in by. */
+  readonly armed: Rules
   readonly plan: ScanPlan
   /** Something that is found may end an answer. */
   readonly blocks: boolean
-  readonly schema: ClientSchema | undefined
+  /** Every one of them must hold. */
+  readonly schemas: readonly ClientSchema[]
   readonly suffix: SuffixRules | undefined
   readonly echo: (EchoRules & { readonly compiled: readonly Path[] }) | undefined
 }
@@ -36,10 +43,12 @@ export interface Surroundings {
   readonly declared: ReadonlySet<string>
   /** Gets everything that is wrong, with its path in these rules. */
   readonly faults: Fault[]
+  /** Reads the files that hold judges' tokens; absent: they are not read. */
+  readonly file?: (path: string) => Buffer
 }
 
 /** Makes rules ready. What is wrong is left out, and told. */
-export function compileRules(rules: Rules, { declared, faults }: Surroundings): CompiledRules {
+export function compileRules(rules: Rules, { declared, faults, file }: Surroundings): CompiledRules {
   const attempt = <T>(path: string, make: () => T): T | undefined => {
     try {
       return make()
@@ -49,9 +58,11 @@ export function compileRules(rules: Rules, { declared, faults }: Surroundings): 
       return undefined
     }
   }
-  const { json, echo_guard: echo } = rules
-  const schema =
-    json.schema === null ? undefined : attempt('json.schema', () => clientSchema(json.schema, 'json.schema'))
+  const { json, echo_guard: echo, asked } = rules
+  const schemas = [
+    json.schema === null ? undefined : attempt('json.schema', () => clientSchema(json.schema, 'json.schema')),
+    asked?.schema && attempt(askedPaths.schema, () => clientSchema(asked.schema, askedPaths.schema)),
+  ]
   const customs = (rules.pii?.custom ?? []).map((each, i) =>
     attempt(`pii.custom[${i}].pattern`, () => createCustomWatch({ ...each, sought: soughtPii(rules, each.name, 15) })),
   )
@@ -62,18 +73,29 @@ export function compileRules(rules: Rules, { declared, faults }: Surroundings): 
   const paths = echoRules?.paths.map((path, i) => attempt(`echo_guard.paths[${i}]`, () => compilePath(path, declared)))
   return {
     rules,
+    stated: withoutCredentials(rules),
+    armed: file ? withBearers(rules, (path, at) => attempt(at, () => file(path))) : rules,
     plan: { watches, nfkc: rules.phrases.nfkc },
     blocks: mayBlock(rules) || echoRules?.action === 'block',
-    schema,
+    schemas: schemas.filter((each) => each !== undefined),
     suffix: typeof rules.suffix === 'string' ? { text: rules.suffix, field: null } : (rules.suffix ?? undefined),
     echo: echoRules && paths ? { ...echoRules, compiled: paths.filter((path) => path !== undefined) } : undefined,
   }
 }
 
-function mayBlock({ forbidden_phrases, forbiddenAction, pii, safety, custom_safety_rules }: Rules): boolean {
+/** Where a caller's directives say what the rules hold as {@link Asked}. */
+export const askedPaths = {
+  schema: 'execution_context.output_constraints.json_schema',
+  required: 'execution_context.system_prompt.constraints.required_phrases',
+  forbidden: 'execution_context.system_prompt.constraints.forbidden_phrases',
+} as const
+
+function mayBlock({ forbidden_phrases, forbiddenAction, pii, safety, custom_safety_rules, asked }: Rules): boolean {
   const forbids = forbidden_phrases.length > 0 && forbiddenAction === 'block'
   const minds = safety.some(({ threshold }) => threshold !== 'block_none')
-  return forbids || minds || pii?.mode === 'block' || custom_safety_rules.some(({ action }) => action === 'block')
+  const customs = [...custom_safety_rules, ...(asked?.custom_safety_rules ?? [])]
+  const asks = (asked?.forbidden_phrases?.length ?? 0) > 0 && forbiddenAction !== 'redact'
+  return forbids || asks || minds || pii?.mode === 'block' || customs.some(({ action }) => action === 'block')
 }
 
 /** Something that is looked for, with its place in the order of the rules as its rank. Its replacement is safe inside JSON text. */
@@ -120,9 +142,26 @@ function phraseWatch(rules: Rules): WatchMaker | undefined {
     const sought = soughtFor(rules, { rule: id, label: id, action, rank: 40 })
     for (const phrase of trigger_phrases) list.push({ phrase, sought })
   }
+  if (rules.asked) list.push(...askedPhrases(rules, rules.asked))
   const shown = list.map(({ phrase, sought }) => ({ phrase: comparable(rules, phrase), sought }))
   return createPhraseWatch(
     shown.filter(({ phrase }) => phrase !== ''),
     rules.phrases.semantics,
   )
+}
+
+/** What a caller forbids ends an answer, or is redacted where the operator's rules redact. */
+function askedPhrases(
+  { forbiddenAction }: Rules,
+  { forbidden_phrases = [], custom_safety_rules = [] }: Asked,
+): SoughtPhrase[] {
+  const action = forbiddenAction === 'redact' ? 'redact' : 'block'
+  const rules = [
+    { id: 'forbidden_phrases', trigger_phrases: forbidden_phrases, action } as const,
+    ...custom_safety_rules,
+  ]
+  return rules.flatMap(({ id, trigger_phrases, action }) => {
+    const sought: Sought = { rule: id, action, rank: 50, replacement: askedRedaction }
+    return trigger_phrases.map((phrase) => ({ phrase, sought }))
+  })
 }

@@ -4,9 +4,16 @@ import { count, flag, object, oneOf, orNull, share, text } from './config-fields
 const timeout = count('How long to wait for an answer, in milliseconds', [1, 600_000, 10_000])
 const headers: JsonSchema = {
   type: 'object',
-  description: 'Headers that go with the request, such as a credential',
+  description:
+    'Headers that go with the request. Rules with such headers stay in the gateway; name a credential in tokenFile',
   additionalProperties: { type: 'string' },
   default: {},
+}
+const tokenFile: JsonSchema = {
+  type: ['string', 'null'],
+  minLength: 1,
+  description: 'File with a token that goes along as Authorization: Bearer, one trailing newline trimmed',
+  default: null,
 }
 const onFailure = oneOf('What becomes of an answer that nobody could judge', ['pass', 'refuse'], 'refuse')
 /** The schema of `ModerationRules`. */
@@ -18,6 +25,7 @@ export const moderation = object(
     runner: text('The runner of the guard model', { default: '' }),
     model: text('The model that judges', { default: '' }),
     headers,
+    tokenFile,
     categories: {
       type: 'object',
       description: "The judge's names of categories, by ours",
@@ -46,6 +54,7 @@ export const quality = object(
     runner: text('The runner of the judge', { default: '' }),
     model: text('The model that judges', { default: '' }),
     headers,
+    tokenFile,
     instructions: text('What the judge is told', {
       default:
         'Rate how well the answer serves the question. Reply with a number from 0 (useless) to 1 (perfect) and nothing else.',
@@ -63,6 +72,7 @@ export const review = object(
     below: share('Scores under it are sent'),
     webhook: orNull(text('Where to post them')),
     headers,
+    tokenFile,
     stream: orNull(text('The Redis stream to append them to')),
     maxEntries: count('About how many entries the stream keeps', [1, 10_000_000, 10_000]),
     includeText: flag('Send the text of the answer too', false),

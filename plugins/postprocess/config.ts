@@ -108,7 +108,7 @@ const suffix: JsonSchema = {
   default: null,
 }
 
-const rules: Record<keyof Rules, JsonSchema> = {
+const rules: Record<keyof Omit<Rules, 'asked'>, JsonSchema> = {
   reasoning: orNull(reasoning),
   json: { ...json, default: {} },
   required_phrases: phrases('Phrases that every answer must hold'),

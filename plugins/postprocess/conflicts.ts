@@ -1,37 +1,70 @@
 import type { Fault } from '../errors.ts'
-import { type CompiledRules, comparable } from './compile.ts'
+import { askedPaths, type CompiledRules, comparable } from './compile.ts'
+import type { Rules } from './rules.ts'
+
+/** Two members that no answer can satisfy together. */
+export interface Clash {
+  readonly paths: readonly [string, string]
+  /** What is the matter with the first. */
+  readonly message: string
+}
 
 /** What of these rules no answer can satisfy, or nothing can decide. Each fault names the two members that clash. */
 export function conflictsIn(compiled: CompiledRules): Fault[] {
-  const faults: Fault[] = []
-  const say: Say = (path, message) => faults.push({ path, message })
-  phraseConflicts(compiled, say)
-  suffixConflicts(compiled, say)
-  judgeConflicts(compiled, say)
-  return faults
+  const clashes = clashesIn(compiled).map(({ paths: [path], message }) => ({
+    path,
+    message: `UNSATISFIABLE: ${message}`,
+  }))
+  return [...clashes, ...judgeFaults(compiled.rules)]
 }
 
-type Say = (path: string, message: string) => unknown
-
-function phraseConflicts({ rules, suffix }: CompiledRules, say: Say): void {
-  if (rules.forbiddenAction === 'annotate') return
-  const forbidden = rules.forbidden_phrases.map((phrase) => comparable(rules, phrase))
-  const holds = (text: string): number => forbidden.findIndex((phrase) => phrase !== '' && text.includes(phrase))
-  for (const [i, phrase] of rules.required_phrases.entries()) {
-    const at = holds(comparable(rules, phrase))
-    if (at >= 0) say(`required_phrases[${i}]`, `UNSATISFIABLE: it holds forbidden_phrases[${at}]`)
-  }
-  const at = suffix ? holds(comparable(rules, suffix.text)) : -1
-  if (at >= 0) say('suffix', `UNSATISFIABLE: it holds forbidden_phrases[${at}]`)
+/** What of these rules no answer can satisfy. */
+export function clashesIn(compiled: CompiledRules): Clash[] {
+  return [...phraseClashes(compiled), ...suffixClashes(compiled)]
 }
 
-function suffixConflicts({ rules, suffix }: CompiledRules, say: Say): void {
-  if (!suffix || rules.json.schema === null) return
-  if (suffix.field === null)
-    say('suffix', 'UNSATISFIABLE: a JSON answer by json.schema has no place for it; name a field')
-  else if (!hasPlace(rules.json.schema, suffix.field)) {
-    say('suffix.field', 'UNSATISFIABLE: json.schema has no such property and allows no others')
+interface Placed {
+  readonly path: string
+  readonly phrase: string
+}
+
+function forbiddenIn(rules: Rules): Placed[] {
+  const own = rules.forbiddenAction === 'annotate' ? [] : rules.forbidden_phrases
+  const asked = rules.asked?.forbidden_phrases ?? []
+  const placed = (list: readonly string[], path: string): Placed[] =>
+    list.map((phrase, i) => ({ path: `${path}[${i}]`, phrase: comparable(rules, phrase) }))
+  return [...placed(own, 'forbidden_phrases'), ...placed(asked, askedPaths.forbidden)].filter(
+    ({ phrase }) => phrase !== '',
+  )
+}
+
+function phraseClashes({ rules, suffix }: CompiledRules): Clash[] {
+  const forbidden = forbiddenIn(rules)
+  const clash = (path: string, text: string): Clash[] => {
+    const held = forbidden.find(({ phrase }) => text.includes(phrase))
+    return held ? [{ paths: [path, held.path], message: `it holds ${held.path}` }] : []
   }
+  const own = rules.required_phrases.length - (rules.asked?.required_phrases?.length ?? 0)
+  const required = rules.required_phrases.flatMap((phrase, i) =>
+    clash(i < own ? `required_phrases[${i}]` : `${askedPaths.required}[${i - own}]`, comparable(rules, phrase)),
+  )
+  return suffix ? [...required, ...clash('suffix', comparable(rules, suffix.text))] : required
+}
+
+function suffixClashes({ rules, suffix }: CompiledRules): Clash[] {
+  if (!suffix) return []
+  const schemas: [string, unknown][] = [
+    ['json.schema', rules.json.schema ?? undefined],
+    [askedPaths.schema, rules.asked?.schema],
+  ]
+  return schemas.flatMap(([at, schema]): Clash[] => {
+    if (schema === undefined) return []
+    if (suffix.field === null) {
+      return [{ paths: ['suffix', at], message: `a JSON answer by ${at} has no place for it; name a field` }]
+    }
+    if (hasPlace(schema, suffix.field)) return []
+    return [{ paths: ['suffix.field', at], message: `${at} has no such property and allows no others` }]
+  })
 }
 
 /** Whether objects of a schema may have this member, as far as its top level tells. */
@@ -43,7 +76,9 @@ export function hasPlace(schema: unknown, field: string): boolean {
   return additionalProperties !== false
 }
 
-function judgeConflicts({ rules }: CompiledRules, say: Say): void {
+function judgeFaults(rules: Rules): Fault[] {
+  const faults: Fault[] = []
+  const say = (path: string, message: string): unknown => faults.push({ path, message })
   for (const [i, { category, threshold }] of rules.safety.entries()) {
     const judged = rules.moderation !== null || Object.hasOwn(rules.safetyTerms, category)
     if (!judged && threshold !== 'block_none') {
@@ -59,6 +94,7 @@ function judgeConflicts({ rules }: CompiledRules, say: Say): void {
   if (review && !quality) say('review', 'has nothing to go by: quality_score is absent')
   if (review && review.webhook === null && review.stream === null) say('review', 'needs a webhook or a stream')
   if (review?.webhook && !isUrl(review.webhook)) say('review.webhook', 'must be an http or https URL')
+  return faults
 }
 
 function isUrl(text: string): boolean {

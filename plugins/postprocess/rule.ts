@@ -40,14 +40,14 @@ function mentions(call: Call, text: string): boolean {
  * What JSON the answer to a call must be; undefined when it need not be any. Throws `invalid_schema` for a schema of the caller that is
  * wrong, and `unsatisfiable` when the mandatory suffix has no place in what the caller asks for.
  */
-export function jsonDemand({ rules, schema, suffix }: CompiledRules, call: Call): JsonDemand | undefined {
+export function jsonDemand({ rules, schemas, suffix }: CompiledRules, call: Call): JsonDemand | undefined {
   const asked = askedFormat(rules, call)
   const given = callerSchema(asked)
   const object = asked?.type === 'json_object'
-  if (!schema && !given && !object) return undefined
+  if (schemas.length === 0 && !given && !object) return undefined
   const suffixed = suffix && (given || object) ? suffixFault(suffix.field, given?.raw) : undefined
   if (suffixed) throw suffixed
-  return { schemas: [schema, given?.schema].filter((each) => each !== undefined), object }
+  return { schemas: given ? [...schemas, given.schema] : schemas, object }
 }
 
 function callerSchema(asked: ChatRequest['response_format']): { raw: unknown; schema: ClientSchema } | undefined {
@@ -86,7 +86,8 @@ export function needsWhole(rules: Rules, json: boolean): boolean {
  */
 export function buffers(rules: Rules, call: Call): boolean {
   const type = askedFormat(rules, call)?.type
-  return needsWhole(rules, rules.json.schema !== null || type === 'json_schema' || type === 'json_object')
+  const held = rules.json.schema !== null || rules.asked?.schema !== undefined
+  return needsWhole(rules, held || type === 'json_schema' || type === 'json_object')
 }
 
 function askedFormat(rules: Rules, call: Call): ChatRequest['response_format'] {

@@ -1,3 +1,4 @@
+import type { Asked } from './asked.ts'
 import type { PhraseSemantics } from './phrases.ts'
 import type { PiiType } from './pii.ts'
 import type { Action } from './scanner.ts'
@@ -53,6 +54,8 @@ export interface ModerationRules {
   readonly runner: string
   readonly model: string
   readonly headers: Readonly<Record<string, string>>
+  /** File with a token that goes along as `Authorization: Bearer`; null for none. */
+  readonly tokenFile: string | null
   /** The judge's names of categories, such as `S6`, by ours. */
   readonly categories: Readonly<Record<string, string>>
   /** From which score on, 0 to 1, a category counts as this grave. */
@@ -68,6 +71,8 @@ export interface QualityRules {
   readonly runner: string
   readonly model: string
   readonly headers: Readonly<Record<string, string>>
+  /** File with a token that goes along as `Authorization: Bearer`; null for none. */
+  readonly tokenFile: string | null
   /** What the judge is told. */
   readonly instructions: string
   /** Scores under it are a failure of the answer; 0 for none. */
@@ -82,6 +87,8 @@ export interface ReviewRules {
   readonly below: number
   readonly webhook: string | null
   readonly headers: Readonly<Record<string, string>>
+  /** File with a token that goes along as `Authorization: Bearer`; null for none. */
+  readonly tokenFile: string | null
   readonly stream: string | null
   /** About how many entries the stream keeps. */
   readonly maxEntries: number
@@ -122,4 +129,6 @@ export interface Rules {
   readonly maxRetries: number
   /** The longest answer that is kept whole for a check, in bytes of text. */
   readonly maxBufferBytes: number
+  /** What a caller's directives add for one call; never configured. */
+  readonly asked?: Asked
 }

@@ -1,11 +1,15 @@
+import { createTestHost, type TestHost } from '../../test/support/host.ts'
 import { type Call, createCall } from '../call.ts'
 import type { Chunk, ChunkChoice, Route } from '../chat.ts'
 import { type Completion, completionFromChunks } from '../chunks.ts'
-import type { Host } from '../host.ts'
+import type { FoldSource, Host, Seat } from '../host.ts'
+import type { Acting, Mode } from '../layer.ts'
 import { type Reply, replyFromBytes, replyFromChunks, replyFromCompletion } from '../reply.ts'
 import { through } from '../stack.ts'
 import { configSchema } from './config.ts'
+import { foldPostprocess } from './fold.ts'
 import { open } from './gateway.ts'
+import type { PostprocessStep } from './step.ts'
 
 /** A call for tests. */
 export function callOf(body: object, more: { route?: Route; tenant?: string } = {}): Call {
@@ -60,22 +64,48 @@ async function* opaque(): AsyncGenerator<Buffer> {
   yield Buffer.from('{"error":{"message":"no"}}')
 }
 
-/** Runs one call through the layer alone. Answers are given in turn; `asked` gets the calls that reached the runner. */
-export function settled(job: {
-  config: object
-  call: Call
-  says: readonly Said[]
-  host: Host
-  asked?: Call[]
-}): Promise<Reply> {
-  const { config, call, says, host, asked = [] } = job
-  const acting = open(configSchema.parse(config), host)
+/** What one call is run with: answers are given in turn, and `asked` gets the calls that reached the runner. */
+export interface Job {
+  readonly call: Call
+  readonly says: readonly Said[]
+  readonly asked?: Call[]
+  readonly mode?: Mode
+}
+
+/** Runs one call through the layer alone, opened on a configuration. */
+export function settled(job: Job & { config: object; host: Host }): Promise<Reply> {
+  return settledBy(open(configSchema.parse(job.config), job.host), job)
+}
+
+/** Runs one call through a half of the layer alone. */
+export function settledBy(acting: Acting, { call, says, asked = [], mode = 'enforce' }: Job): Promise<Reply> {
   const inside = async (inner: Call): Promise<Reply> => {
     asked.push(inner)
     return replyOf(says[asked.length - 1] as Said, inner.request.stream === true)
   }
-  const seat = { name: 'postprocess', acting, mode: 'enforce' as const }
-  return through([seat], call, { inside, witness: { heard: () => {} } })
+  return through([{ name: 'postprocess', acting, mode }], call, { inside, witness: { heard: () => {} } })
+}
+
+/** The runner's doors of a test; `allowed` are the hosts it may reach, `secrets` its secret files. */
+export function seatOf(
+  doors: Parameters<typeof createTestHost>[0] = {},
+  { allowed = [], secrets = [] }: { allowed?: readonly string[]; secrets?: readonly string[] } = {},
+): Seat & TestHost {
+  return Object.assign(createTestHost({ side: 'runner', declared: new Set(), ...doors }), {
+    allows: (url: string) => allowed.includes(new URL(url).host),
+    has: (name: string) => secrets.includes(name),
+  })
+}
+
+/** The step of a configuration, as it arrives at a runner. */
+export function stepOf(config: object, declared: readonly string[] = []): PostprocessStep {
+  const source: FoldSource = {
+    declared: new Set(declared),
+    conversationHeader: 'x-conversation-id',
+    file: createTestHost().file,
+    secret: (path) => path.slice(path.lastIndexOf('/') + 1),
+  }
+  return JSON.parse(JSON.stringify(foldPostprocess(configSchema.parse(config), source))) as PostprocessStep
 }
 
 /** All chunks of a reply. */

@@ -3,7 +3,7 @@ import { textOfMessage, type Usage } from '../chat.ts'
 import { type Completion, type CompletionChoice, chunkFromCompletion, completionFromChunks } from '../chunks.ts'
 import { GatewayError, gatewayError } from '../errors.ts'
 import type { Host } from '../host.ts'
-import type { Again } from '../layer.ts'
+import type { Again, Mode } from '../layer.ts'
 import { type Reply, replyFromCompletion } from '../reply.ts'
 import { createCleaner } from './cleaner.ts'
 import { type Examination, examineChoice, textOfChoice } from './examine.ts'
@@ -15,6 +15,8 @@ import { sendToReview } from './review.ts'
 export interface WholeJob extends Omit<Examination, 'notes'> {
   readonly call: Call
   readonly host: Host
+  /** An observer asks nobody again, and no judge. */
+  readonly mode: Mode
   readonly again: Again
 }
 
@@ -31,7 +33,7 @@ interface Outcome {
  */
 export async function settleWhole(job: WholeJob, first: Reply): Promise<Reply> {
   const { rules } = job.compiled
-  const retries = rules.onInvalid === 'retry' ? rules.maxRetries : 0
+  const retries = rules.onInvalid === 'retry' && job.mode === 'enforce' ? rules.maxRetries : 0
   let reply = first
   let spent: Usage | undefined
   for (let attempt = 0; ; attempt++) {
@@ -115,12 +117,13 @@ function cleanedWhole({ cleaning, demand, notes }: WholeJob & Examination, compl
   return completionFromChunks([said, cleaner.end?.() ?? []].flat())
 }
 
-async function judgedFaults({ compiled, call, host }: WholeJob, text: string): Promise<string[]> {
-  const { rules, suffix } = compiled
+async function judgedFaults({ compiled, call, host, mode }: WholeJob, text: string): Promise<string[]> {
+  const { armed: rules, suffix } = compiled
   const faults: string[] = []
   const own = suffix && text.endsWith(suffix.text) ? text.slice(0, -suffix.text.length) : text
   const length = rules.min_output_length > 0 ? [...own].length : 0
   if (length < rules.min_output_length) faults.push(`it has ${length} of ${rules.min_output_length} characters`)
+  if (mode === 'observe') return faults
   const judged: Judged = { question: lastQuestion(call), answer: text, signal: call.signal }
   const category = await blockedCategory(rules, judged, host)
   if (category !== undefined) {

@@ -18,9 +18,13 @@ export interface CompiledRule {
   readonly templates: ReadonlyMap<string, CompiledText>
   readonly decorators: readonly CompiledDecorator[]
   readonly paths: ReadonlyMap<string, Path>
+  /** The caller's own system text. */
+  readonly inline: CompiledText | undefined
 }
 
 const made = new WeakMap<PromptRule, CompiledRule>()
+// A rule that directives have tightened shares its templates with the operator's.
+const madeTexts = new WeakMap<PromptRule['templates'], CompiledRule['templates']>()
 
 /** The rule made ready, once a rule. Throws `config_invalid` for a template that is not one and `invalid_path` for a path. */
 export function compiledRule(rule: PromptRule): CompiledRule {
@@ -33,21 +37,27 @@ export function compiledRule(rule: PromptRule): CompiledRule {
 }
 
 function compile(rule: PromptRule): CompiledRule {
+  let templates = madeTexts.get(rule.templates)
+  if (!templates) {
+    templates = compileTexts(rule.templates)
+    madeTexts.set(rule.templates, templates)
+  }
+  const decorators = rule.decorators.map((decorator) => ({ decorator, text: compileSystem(decorator.text) }))
+  const own = rule.asked?.template
+  const inline = own === undefined ? undefined : compileSystem(own)
+  return { templates, decorators, paths: pathsOf(rule), inline }
+}
+
+function compileTexts(rules: PromptRule['templates']): CompiledRule['templates'] {
   const templates = new Map<string, CompiledText>()
-  for (const [name, { role, position, texts }] of Object.entries(rule.templates)) {
+  for (const [name, { role, position, texts }] of Object.entries(rules)) {
     for (const [version, text] of Object.entries(texts)) {
       templates.set(`${name}\n${version}`, { role, position, template: compileTemplate(text), digest: sha256(text) })
     }
   }
-  const decorators = rule.decorators.map((decorator) => {
-    const { text } = decorator
-    const compiled = {
-      role: 'system',
-      position: 'before',
-      template: compileTemplate(text),
-      digest: sha256(text),
-    } as const
-    return { decorator, text: compiled }
-  })
-  return { templates, decorators, paths: pathsOf(rule) }
+  return templates
+}
+
+function compileSystem(text: string): CompiledText {
+  return { role: 'system', position: 'before', template: compileTemplate(text), digest: sha256(text) }
 }

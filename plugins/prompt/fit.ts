@@ -35,6 +35,8 @@ export interface Fitting {
   readonly count: Count
   /** Tokens to leave free beside the answer, for a summary. */
   readonly spare: number
+  /** By how many tokens the estimate of the whole request is known to be too low. */
+  readonly missed: number
 }
 
 /** The context of a model in tokens; undefined when none is configured for it. */
@@ -63,7 +65,7 @@ export function fitRequest(request: ChatRequest, fitting: Fitting): Fitted | und
   const sizes = messages.map((message) => messageSize(message, count))
   const fixed = besides(request, count)
   const reserved = outputLimit(request) ?? config.reserveOutput
-  const room = fitting.limit - reserved - fixed
+  const room = fitting.limit - reserved - fixed - fitting.missed
   const whole = sum(sizes)
   if (whole <= room) return undefined
   const plan = planDrops({ messages, sizes, room: room - fitting.spare, config })
@@ -76,7 +78,7 @@ export function fitRequest(request: ChatRequest, fitting: Fitting): Fitted | und
   if (over <= 0) return { messages: kept, dropped, droppedTokens, cut: 0, spared }
   const shorter = config.cutMessages ? cutMessages(kept, { over, count }) : undefined
   if (shorter) return { ...shorter, dropped, droppedTokens, spared }
-  const least = whole - droppedTokens + fixed
+  const least = whole - droppedTokens + fixed + fitting.missed
   const message = `the instructions and the last turn are about ${least} tokens; model "${fitting.model}" takes ${fitting.limit}, of which ${reserved} are for the answer`
   throw gatewayError('context_length_exceeded', message, { field: 'messages' })
 }
@@ -104,6 +106,11 @@ export function planDrops({ messages, sizes, room, config }: Planning): readonly
     .slice(0, drop)
     .flat()
     .sort((a, b) => a - b)
+}
+
+/** Tokens of a whole request, estimated. */
+export function requestSize(request: ChatRequest, count: Count): number {
+  return besides(request, count) + sum((request.messages ?? []).map((message) => messageSize(message, count)))
 }
 
 /** Tokens of what goes with the messages: tools and a schema. */

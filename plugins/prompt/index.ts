@@ -1,7 +1,11 @@
 import { defineLayer } from '../layer.ts'
+import type { ContextFact } from './acting.ts'
 import { type PromptConfig, promptConfig } from './config.ts'
-import { type ContextFact, openPrompt } from './gateway.ts'
-import type { TemplateFact } from './rule.ts'
+import { foldPrompt } from './fold.ts'
+import { openPrompt } from './gateway.ts'
+import { promptNative } from './native.ts'
+import type { PromptRule, TemplateFact } from './rule.ts'
+import { tightenPrompt } from './tighten.ts'
 
 declare module '../call.ts' {
   interface Facts {
@@ -16,7 +20,7 @@ export { promptRuleFor } from './rule-for.ts'
 export { ruleFromConfig } from './rule-from-config.ts'
 
 /** What the model is told first: templates, decorators, adaptations, and what of a conversation fits its context. */
-export const prompt = defineLayer<'prompt', PromptConfig>({
+export const prompt = defineLayer<'prompt', PromptConfig, PromptRule>({
   name: 'prompt',
   reads: ['principal', 'target'],
   writes: ['template', 'context'],
@@ -26,4 +30,7 @@ export const prompt = defineLayer<'prompt', PromptConfig>({
   routes: ['chat', 'messages'],
   config: promptConfig,
   open: openPrompt,
+  fold: foldPrompt,
+  tighten: tightenPrompt,
+  native: promptNative,
 })

@@ -5,7 +5,8 @@ import { controlAsked } from './controllability.ts'
 import { contextLimit } from './fit.ts'
 import type { PromptRule } from './rule.ts'
 import { matches, possibleTemplates } from './select.ts'
-import { lookupFor, type PromptCall } from './variables.ts'
+import type { Lookup } from './template.ts'
+import { answeredBy, inlineLookupFor, lookupFor, type PromptCall } from './variables.ts'
 
 /**
  * Everything of the rule that bears on a call, with the values of all names its templates mention, as plain data for a digest. `model`
@@ -32,23 +33,21 @@ export function promptRuleFor(
       { role: decorator.role, position: decorator.position, digest: text.digest, when: decorator.when.model ?? null },
     ]
   })
+  const { inline } = compiled
+  const own = inline?.template.names ?? []
+  const asking = answeredBy(call, model ?? '')
   return {
     templates,
     decorators,
-    values: names.size === 0 ? {} : valuesOf(names, { rule, call, model }),
-    cacheable: rule.enable_determinism || ![...names].some(isClock),
+    values: names.size === 0 ? {} : valuesOf([...names], lookupFor(rule, compiled.paths, asking)),
+    ...(inline && { inline: { digest: inline.digest, values: valuesOf(own, inlineLookupFor(rule, asking)) } }),
+    cacheable: rule.enable_determinism || ![...names, ...own].some(isClock),
     ...settings(rule, call, model),
   }
 }
 
-function valuesOf(
-  names: ReadonlySet<string>,
-  at: { rule: PromptRule; call: PromptCall; model: string | undefined },
-): object {
-  const { rule, call, model } = at
-  const { now, facts, headers, request } = call
-  const lookup = lookupFor(rule, compiledRule(rule).paths, { now, facts, headers, request, model: model ?? '' })
-  const values = [...names].sort().map((name) => [name, lookup(name)] as const)
+function valuesOf(names: readonly string[], lookup: Lookup): object {
+  const values = names.toSorted().map((name) => [name, lookup(name)] as const)
   return Object.fromEntries(values.filter(([, value]) => value !== absent))
 }
 

@@ -1,5 +1,6 @@
 import type { ChatRequest } from '../chat.ts'
 import { withAnchor } from './anchor.ts'
+import type { Asked } from './asked.ts'
 import { type CompiledText, compiledRule } from './compiled.ts'
 import type { Decorator, PromptConfig, TemplateConfig } from './config.ts'
 import { controlAsked, withControl } from './controllability.ts'
@@ -9,7 +10,7 @@ import { matches, selectedTemplate } from './select.ts'
 import { requestForSteps, type StepsPlan, stepsAsked } from './steps.ts'
 import { type Lookup, renderTemplate } from './template.ts'
 import { toolsToName } from './two-phase-tools.ts'
-import { lookupFor, type PromptCall } from './variables.ts'
+import { answeredBy, inlineLookupFor, lookupFor, type PromptCall } from './variables.ts'
 
 /** A template whose texts are at hand, by version. */
 export interface TemplateRule extends Pick<TemplateConfig, 'role' | 'position' | 'version'> {
@@ -19,8 +20,12 @@ export interface TemplateRule extends Pick<TemplateConfig, 'role' | 'position' |
 /** The settings of prompt as plain data, files read: the same in the gateway and at the runner. */
 export interface PromptRule extends Omit<PromptConfig, 'templates'> {
   readonly templates: Readonly<Record<string, TemplateRule>>
-  /** Names that paths resolve in facts only. */
+  /** Names that paths resolve in facts only, sorted. */
   readonly declared: readonly string[]
+  /** Whether a caller may bring system text of its own; absent: no. */
+  readonly inlineTemplate?: boolean
+  /** What a caller's directives add. */
+  readonly asked?: Asked
 }
 
 /** Which template a call got. `digest` is the SHA-256 of its text, before variables. */
@@ -46,11 +51,14 @@ export function preparePrompt(rule: PromptRule, call: PromptCall, model: string)
   const { request } = call
   const subject = { principal: call.facts.principal, model }
   const compiled = compiledRule(rule)
-  const lookup = lookupFor(rule, compiled.paths, { ...placed(call), model })
+  const asking = answeredBy(call, model)
+  const lookup = lookupFor(rule, compiled.paths, asking)
   const selected = selectedTemplate(rule, subject)
   const text = selected && compiled.templates.get(`${selected.name}\n${selected.version}`)
   const decorators = compiled.decorators.filter(({ decorator }) => matches(decorator.when, subject))
-  const messages = said(request.messages ?? [], { rule, text, decorators, lookup })
+  const { inline } = compiled
+  const asked = inline && renderTemplate(inline.template, inlineLookupFor(rule, asking))
+  const messages = said(request.messages ?? [], { rule, text, asked, decorators, lookup })
   const template = selected && text && { name: selected.name, version: selected.version, digest: text.digest }
   const spoken = messages === request.messages ? request : { ...request, messages }
   const control = controlAsked(request, call.headers, rule.controllability)
@@ -58,11 +66,6 @@ export function preparePrompt(rule: PromptRule, call: PromptCall, model: string)
   const steps = stepsAsked(request, rule.adaptations.steps)
   const naming = toolsToName(request, rule.adaptations['two-phase-tools'])
   return { request: steps ? requestForSteps(controlled, steps) : controlled, template, steps, naming }
-}
-
-// A call's members are getters on its prototype, which spreading would lose.
-function placed({ now, facts, headers, request }: PromptCall): PromptCall {
-  return { now, facts, headers, request }
 }
 
 /** A decorator with its compiled text. */
@@ -74,14 +77,17 @@ export interface CompiledDecorator {
 interface Saying {
   readonly rule: PromptRule
   readonly text: CompiledText | undefined
+  /** The caller's own system text. */
+  readonly asked: string | undefined
   readonly decorators: readonly CompiledDecorator[]
   readonly lookup: Lookup
 }
 
-function said(came: Messages, { rule, text, decorators, lookup }: Saying): Messages {
+function said(came: Messages, { rule, text, asked, decorators, lookup }: Saying): Messages {
   const { anchor, recap } = rule.adaptations
   let messages = came
   if (text) messages = withInstructions(messages, renderTemplate(text.template, lookup), text)
+  if (asked) messages = withInstructions(messages, asked, { position: 'after', role: 'system' })
   const spoken = decorators.map((each) => ({ ...each.decorator, text: renderTemplate(each.text.template, lookup) }))
   messages = decorated(messages, spoken, 'system')
   messages = withAnchor(withRecap(messages, recap), anchor)

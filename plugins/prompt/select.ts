@@ -1,6 +1,6 @@
 import type { Principal } from '../call.ts'
 import type { When } from './config.ts'
-import type { PromptRule } from './rule.ts'
+import type { PromptRule, TemplateRule } from './rule.ts'
 
 /** Whom something is selected for. Without `model` it is not known yet, and every model is possible. */
 export interface Subject {
@@ -63,5 +63,11 @@ function defaultTemplate(rule: PromptRule): Selected | undefined {
 
 function selected(rule: PromptRule, name: string, version: string | undefined): Selected | undefined {
   const template = Object.hasOwn(rule.templates, name) ? rule.templates[name] : undefined
-  return template && { name, version: version ?? template.version }
+  return template && { name, version: version ?? askedVersion(rule, template) ?? template.version }
+}
+
+/** The version that the caller asks for, where this template has it. What a rule pins stays. */
+function askedVersion({ asked }: PromptRule, { texts }: TemplateRule): string | undefined {
+  const version = asked?.version
+  return version !== undefined && Object.hasOwn(texts, version) ? version : undefined
 }

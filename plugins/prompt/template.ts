@@ -13,6 +13,8 @@ export interface Template {
   readonly nodes: readonly Node[]
   /** Every name it mentions, once each. */
   readonly names: readonly string[]
+  /** Those of them whose value it shows, and not only asks for. */
+  readonly shown: readonly string[]
 }
 
 /** Looks a name up; {@link absent} when it has no value. */
@@ -27,7 +29,7 @@ const nameForm = /^[A-Za-z_][\w-]*(?:\.[\w-]+)*$/
  * Compiles `{{ name }}`, `{{#if name}}…{{else}}…{{/if}}` and nothing else. Throws `config_invalid` saying what is wrong.
  */
 export function compileTemplate(text: string): Template {
-  const names = new Set<string>()
+  const names: Names = { all: new Set(), shown: new Set() }
   const stack: Open[] = [{ name: '', yes: [], no: undefined }]
   let at = 0
   for (const match of text.matchAll(tag)) {
@@ -44,7 +46,12 @@ export function compileTemplate(text: string): Template {
   }
   pushText(stack, checked(text.slice(at)))
   if (stack.length > 1) throw wrong(`{{#if ${stack.at(-1)?.name}}} is never closed`)
-  return { nodes: (stack[0] as Open).yes, names: [...names] }
+  return { nodes: (stack[0] as Open).yes, names: [...names.all], shown: [...names.shown] }
+}
+
+interface Names {
+  readonly all: Set<string>
+  readonly shown: Set<string>
 }
 
 interface Open {
@@ -63,13 +70,13 @@ function push(stack: readonly Open[], node: Node): void {
   branch.push(node)
 }
 
-function pushTag(stack: Open[], inner: string, names: Set<string>): void {
+function pushTag(stack: Open[], inner: string, names: Names): void {
   const [, section] = /^#if\s+(\S+)$/.exec(inner) ?? []
   const top = stack.at(-1) as Open
   const inside = stack.length > 1
   if (section !== undefined) {
     if (stack.length > deepest) throw wrong(`sections are nested deeper than ${deepest}`)
-    names.add(named(section))
+    names.all.add(named(section))
     stack.push({ name: section, yes: [], no: undefined })
   } else if (inner === 'else') {
     if (!inside || top.no) throw wrong('{{else}} stands outside of a section')
@@ -79,7 +86,8 @@ function pushTag(stack: Open[], inner: string, names: Set<string>): void {
     stack.pop()
     push(stack, { kind: 'if', name: top.name, yes: top.yes, no: top.no ?? [] })
   } else {
-    names.add(named(inner))
+    names.all.add(named(inner))
+    names.shown.add(inner)
     push(stack, { kind: 'value', name: inner })
   }
 }

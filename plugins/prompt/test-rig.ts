@@ -1,11 +1,12 @@
 import { createTestHost, type TestHost } from '../../test/support/host.ts'
 import { type Call, createCall } from '../call.ts'
 import type { ChatRequest, Message, Usage } from '../chat.ts'
-import type { Host } from '../host.ts'
+import type { FoldSource, Host, Seat } from '../host.ts'
 import type { Acting } from '../layer.ts'
 import { type Reply, replyFromCompletion } from '../reply.ts'
 import { through } from '../stack.ts'
 import { prompt } from './index.ts'
+import type { PromptRule } from './rule.ts'
 
 /** A layer under test, its Host, and a way to ask it. */
 export interface Rig {
@@ -71,4 +72,23 @@ export function answered(text: string, change: { streamed?: boolean; usage?: Usa
   const { streamed = false, usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 }, message } = change
   const choices = [{ index: 0, message: { role: 'assistant', content: text, ...message }, finish_reason: 'stop' }]
   return replyFromCompletion({ status: 200, streamed, includeUsage: true, source: 'runner' }, { choices, usage })
+}
+
+/** The runner's doors of a test. */
+export function seatOf(doors: Parameters<typeof createTestHost>[0] = {}): Seat & TestHost {
+  return Object.assign(createTestHost({ side: 'runner', declared: new Set(), ...doors }), {
+    allows: () => true,
+    has: () => true,
+  })
+}
+
+/** The step of a configuration, as it arrives at a runner; `source` says what folding reads beside it. */
+export function stepOf(
+  config: object,
+  source: Partial<FoldSource> & { files?: Record<string, string> } = {},
+): PromptRule {
+  const { file, declared, conversationHeader } = createTestHost(source as never)
+  const doors = { file, declared, conversationHeader, secret: (path: string) => path }
+  const step = prompt.fold?.(prompt.config.parse(config), { ...doors, ...source })
+  return JSON.parse(JSON.stringify(step)) as PromptRule
 }

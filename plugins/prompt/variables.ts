@@ -14,6 +14,14 @@ export interface PromptCall {
   readonly request: ChatRequest
 }
 
+/** A call with the model that answers it; empty when that is not known yet. */
+export type AskedCall = PromptCall & { readonly model: string }
+
+/** A call as templates look at it. Its members are getters on its prototype, which spreading would lose. */
+export function answeredBy({ now, facts, headers, request }: PromptCall, model: string): AskedCall {
+  return { now, facts, headers, request, model }
+}
+
 /** The paths of a rule, compiled. */
 export function pathsOf(rule: PromptRule): ReadonlyMap<string, Path> {
   const declared = new Set(rule.declared)
@@ -22,15 +30,12 @@ export function pathsOf(rule: PromptRule): ReadonlyMap<string, Path> {
 
 /**
  * Where the names of a template have their values, first found: clocks, the operator's paths and variables, facts, claims of the
- * caller. `vars.`, `facts.` and `claims.` force. Own members only; an empty tier or tenant counts as absent.
+ * caller, and last what a caller's directives fill. `vars.`, `facts.` and `claims.` force. Own members only; an empty tier or tenant counts as absent.
  */
-export function lookupFor(
-  rule: PromptRule,
-  paths: ReadonlyMap<string, Path>,
-  call: PromptCall & { model: string },
-): Lookup {
+export function lookupFor(rule: PromptRule, paths: ReadonlyMap<string, Path>, call: AskedCall): Lookup {
   const facts = factsOf(call)
   const claims = call.facts.principal?.claims ?? {}
+  const asked = rule.asked?.variables
   return (name) => {
     const steps = name.split('.')
     const [first = '', ...rest] = steps
@@ -46,7 +51,21 @@ export function lookupFor(
     for (const holder of [rule.variables, facts, claims]) {
       if (Object.hasOwn(holder, first)) return readSteps(holder, steps)
     }
-    return absent
+    return asked && Object.hasOwn(asked, name) ? asked[name] : absent
+  }
+}
+
+/**
+ * Where the names of a caller's own template have their values: clocks, facts, and the caller's variables. Neither the operator's values
+ * nor claims, of which only those travel to a runner that the operator's rule names.
+ */
+export function inlineLookupFor(rule: PromptRule, call: AskedCall): Lookup {
+  const asked = rule.asked?.variables
+  const facts = factsOf(call)
+  return (name) => {
+    if (isClock(name)) return clockValue(name, instant(rule, call.now))
+    if (Object.hasOwn(facts, name)) return facts[name]
+    return asked && Object.hasOwn(asked, name) ? asked[name] : absent
   }
 }
 
@@ -55,7 +74,7 @@ export function instant(rule: PromptRule, now: number): number {
   return rule.enable_determinism ? rounded(now, rule.clock.granularityMs) : now
 }
 
-function factsOf({ facts, model }: PromptCall & { model: string }): Record<string, unknown> {
+function factsOf({ facts, model }: AskedCall): Record<string, unknown> {
   const { principal, client_ip } = facts
   const known: Record<string, unknown> = { model }
   if (client_ip) known['client_ip'] = client_ip

@@ -2,21 +2,26 @@ import type { Call } from '../call.ts'
 import type { Host } from '../host.ts'
 import type { Mode } from '../layer.ts'
 import type { Ending } from '../reply.ts'
-import type { Grant } from './decide.ts'
+import type { Grant } from './grant.ts'
 import { createMeter, type Meter, tokensOfUsage } from './meter.ts'
 import { type Held, putRight } from './reservation.ts'
 
 /** What one call holds, from its grant to its end. */
 export interface Account {
   readonly call: Call
-  readonly mode: Mode
+  /** As it was asked; as it settles once an answer has come. */
+  mode: Mode
   readonly grant: Grant
   readonly meter: Meter
   /** Redis was there when it was granted; what was taken from its stand-in must not be given back by Redis. */
   readonly fromStore: boolean
   /** A reply came back for it. */
   answered: boolean
+  /** It is counted on a copy of the answer, which ends by itself after the call is released. */
+  copied: boolean
   closed: boolean
+  /** What it came to, once that is known. */
+  bill: Bill | undefined
 }
 
 /** What of a call counts in the end. */
@@ -42,31 +47,35 @@ export interface Opening {
 export function openAccount(call: Call, mode: Mode, { grant, host, pieceLength }: Opening): Account {
   // Only where tokens are counted is anything pushed into it, so the request has been parsed.
   const meter = createMeter((text) => host.tokens.count(text, call.request.model), pieceLength)
-  return { call, mode, grant, meter, fromStore: host.store.up(), answered: false, closed: false }
+  const fromStore = host.store.up()
+  return { call, mode, grant, meter, fromStore, answered: false, copied: false, closed: false, bill: undefined }
 }
 
 /**
  * What an answered call costs, by how its answer ended: what the runner reported, else what went by. Nothing when nothing went by, or
- * when it failed and nobody counted.
+ * when it failed and nobody counted. An observer neither counts that in the metrics nor teaches the estimator, which others rely on.
  */
 export function billFor(account: Account, ending: Ending, host: Pick<Host, 'count' | 'tokens'>): Bill {
   const { meter, grant, call } = account
+  const enforced = account.mode === 'enforce'
   if (!grant.estimate) return ending.kind === 'failed' ? free : oneRequest
   if (!meter.begun && ending.kind !== 'complete') return free
   const reported = tokensOfUsage(meter.usage)
   if (reported === undefined) {
-    host.count('rate-limit.estimated-usage')
+    if (enforced) host.count('rate-limit.estimated-usage')
     return { tokens: grant.estimate.input + meter.output(), requests: 1 }
   }
-  if (meter.usage && ending.kind === 'complete') host.tokens.learn(call.request, meter.usage)
+  if (enforced && meter.usage && ending.kind === 'complete') host.tokens.learn(call.request, meter.usage)
   return { tokens: reported, requests: 1 }
 }
 
-/** What a call costs that ends without its answer having ended: it never came, or the caller left. An observer sees no answers. */
+/**
+ * What a call costs that ends without its answer having been seen to end: it never came, the caller left, or, for an observer, it was of a
+ * kind that is not copied.
+ */
 export function billAtRelease(account: Account, host: Pick<Host, 'count' | 'tokens'>): Bill {
-  if (account.mode === 'enforce') return account.answered ? billFor(account, { kind: 'aborted' }, host) : free
-  const tokens = account.grant.held.find(({ want }) => want.quota.of === 'tokens')
-  return { tokens: tokens?.cost ?? 0, requests: 1 }
+  if (!account.answered) return free
+  return billFor(account, { kind: account.mode === 'enforce' ? 'aborted' : 'complete' }, host)
 }
 
 /** Closes an account: puts every limit right. Throws `store_lost`. */

@@ -24,8 +24,8 @@ export interface RateLimitConfig {
   readonly leaseMs: number
 }
 
-// The largest amount whose arithmetic stays exact, in 60,000ths, in a double.
-const most = 10_000_000_000
+/** The largest amount: its arithmetic, in 60,000ths, stays exact in a double. */
+export const most = 10_000_000_000
 
 const amounts: Readonly<Record<keyof AmountsConfig, string>> = {
   tokens_per_minute: 'Tokens a minute, prompt and output together, that come back evenly',

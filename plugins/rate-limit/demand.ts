@@ -2,7 +2,6 @@ import type { Call } from '../call.ts'
 import { outputLimit } from '../chat.ts'
 import type { GatewayError } from '../errors.ts'
 import type { Host } from '../host.ts'
-import type { Mode } from '../layer.ts'
 import { type Demand, leastTokens, neverFits, type Quota } from './rule.ts'
 
 /** What a call will probably use, and how sure that is. */
@@ -13,17 +12,18 @@ export interface Estimate extends Demand {
 
 /** What a call will use before it has run, as estimated. Throws what parsing the body throws. */
 export function estimateOf(call: Call, host: Pick<Host, 'tokens'>): Estimate {
-  const { input, error, output } = host.tokens.estimate(call.request)
+  return estimateFrom(call, host.tokens.estimate(call.request))
+}
+
+/** An estimate of these numbers for a call. Throws what parsing the body throws. */
+export function estimateFrom(call: Call, { input, error, output }: Omit<Estimate, 'stated'>): Estimate {
   return { input, error, output, stated: output === 0 || outputLimit(call.request) !== undefined }
 }
 
-/** An exact count in place of the estimate, where a runner can give one. An observer asks nobody. */
-export async function exactly(
-  estimate: Estimate,
-  asked: { call: Call; host: Pick<Host, 'tokens'>; mode: Mode },
-): Promise<Estimate> {
-  if (estimate.error === 0 || asked.mode === 'observe') return estimate
-  const input = await asked.host.tokens.exact(asked.call)
+/** An exact count in place of the estimate, where a runner can give one. */
+export async function exactly(estimate: Estimate, call: Call, host: Pick<Host, 'tokens'>): Promise<Estimate> {
+  if (estimate.error === 0) return estimate
+  const input = await host.tokens.exact(call)
   return input === undefined ? estimate : { ...estimate, input, error: 0 }
 }
 

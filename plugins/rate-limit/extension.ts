@@ -1,6 +1,6 @@
 import type { Account } from './account.ts'
 import type { Extend } from './budget.ts'
-import type { Shop } from './decide.ts'
+import type { Shop } from './grant.ts'
 import { putRight, takeAll, type Want } from './reservation.ts'
 import { remainingOf } from './rule.ts'
 

@@ -1,13 +1,10 @@
 import type { Call } from '../call.ts'
 import { canonicalJson, sha256 } from '../canonical.ts'
 import type { Route } from '../chat.ts'
-import type { Mode } from '../layer.ts'
+import { type Side, sideKeys } from '../host.ts'
 import { absent, type Path, readPath } from '../path.ts'
 import type { Limit } from './limits.ts'
 import type { Measure } from './rule.ts'
-
-// The gateway never shares a counter with a runner, nor an observer with who enforces.
-const sides: Readonly<Record<Mode, string>> = { enforce: 'gw', observe: 'gw-observed' }
 
 // These have no body of a known shape.
 const bodiless: ReadonlySet<Route> = new Set(['models', 'passthrough'])
@@ -20,11 +17,14 @@ export interface Place {
   key(of: Measure): string
 }
 
-/** Where a limit counts a call: by the values of its key fields. What is absent counts as one value of its own. */
-export function placeOf(limit: Limit, call: Call, mode: Mode): Place {
+/**
+ * Where a limit counts a call on one side: by the values of its key fields. What is absent counts as one value of its own. No two sides share
+ * a counter, whoever of them decides.
+ */
+export function placeOf(limit: Limit, call: Call, side: Side): Place {
   const values = limit.paths.map((path) => valueAt(path, call)).join(':')
   const tag = limit.ofTenant ? `t:${plain(call.facts.principal?.tenant)}` : `k:${limit.name}:${values}`
-  const head = `rl:${sides[mode]}:{${tag}}:${limit.name}:${values}:`
+  const head = `rl:${sideKeys[side]}:{${tag}}:${limit.name}:${values}:`
   return { tag, key: (of) => head + of }
 }
 

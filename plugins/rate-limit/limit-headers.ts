@@ -29,7 +29,8 @@ export function limitHeaders(standings: readonly Standing[], route: Route, now: 
   return headers
 }
 
-function tightestOf(standings: readonly Standing[], measure: Measure): Standing | undefined {
+/** Of the quotas that count this, the one that is nearest to its end. */
+export function tightestOf(standings: readonly Standing[], measure: Measure): Standing | undefined {
   let tightest: Standing | undefined
   let least = Number.POSITIVE_INFINITY
   for (const standing of standings) {

@@ -13,6 +13,8 @@ export interface Limit {
   readonly ofTenant: boolean
   /** The quotas for callers of a tier. */
   quotas(tier: string): readonly Quota[]
+  /** What `quotas` gives for any tier. */
+  readonly variants: readonly (readonly Quota[])[]
 }
 
 /** The limits of a configuration. Throws `config_invalid` with every fault that no schema sees. */
@@ -97,6 +99,7 @@ function compiled(
     paths,
     ofTenant: paths.some((path) => path.source === 'facts' && path.steps[0] === 'tenant' && path.steps.length === 1),
     quotas: (tier) => byTier.get(tier) ?? base,
+    variants: [base, ...byTier.values()],
   }
 }
 
@@ -115,13 +118,18 @@ function amountsFor(config: RateLimitConfig, { index, tier }: { index: number; t
 function quotasOf(name: string, amounts: AmountsConfig): Quota[] {
   const quotas: Quota[] = []
   const add = (of: Measure, perMinute: number, capacity: number): void => {
-    quotas.push({ limit: name, of, perMinute, capacity, ...headerTexts(`${name}-${of}`, { of, perMinute, capacity }) })
+    quotas.push(createQuota(name, of, { perMinute, capacity }))
   }
   const { tokens_per_minute: tokens, requests_per_minute: requests, burst_capacity: burst, concurrent } = amounts
   if (tokens) add('tokens', tokens, burst ?? tokens)
   if (requests) add('requests', requests, (tokens ? amounts.request_burst_capacity : burst) ?? requests)
   if (concurrent) add('concurrent', 0, concurrent)
   return quotas
+}
+
+/** Makes a quota of a limit. */
+export function createQuota(limit: string, of: Measure, amounts: Pick<Quota, 'perMinute' | 'capacity'>): Quota {
+  return { limit, of, ...amounts, ...headerTexts(`${limit}-${of}`, { of, ...amounts }) }
 }
 
 const units: Readonly<Record<Measure, string>> = {

@@ -384,18 +384,6 @@ describe('tiers', () => {
   })
 })
 
-describe('an observer', () => {
-  test('says what it would do and affects nobody', async () => {
-    const rig = createRig({ limits: [{ tokens_per_minute: 50, concurrent: 1 }] })
-    for (let i = 0; i < 20; i++) expect((await rig.ask({ tenant: 'a', mode: 'observe' })).error).toBeUndefined()
-    const verdict = await rig.acting.decide?.(rig.callOf({ tenant: 'a' }), 'observe')
-    expect(verdict).toMatchObject({ kind: 'refuse', error: { code: 'rate_limited' } })
-    const { headers } = await rig.ask({ tenant: 'a' })
-    expect(remaining(headers)).toBe(30)
-    expect(rig.host.counts.get('rate-limit.refused')).toBeUndefined()
-  })
-})
-
 describe('an estimate next to a limit', () => {
   const doubtful = (input: number, exact: number | undefined) => {
     const rig = createRig(perMinute(1000))

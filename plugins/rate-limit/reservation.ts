@@ -69,6 +69,11 @@ export interface Settlement {
   used(held: Held): number
 }
 
+/** Holdings of nothing yet, in every bucket: settled, they are charged all that was used. */
+export function heldNothing(wants: readonly Want[], now: number): Held[] {
+  return wants.filter(({ quota }) => quota.of !== 'concurrent').map((want) => ({ want, cost: 0, at: now }))
+}
+
 /** Settles what is held to what was used; calls under way are given back. Throws `store_lost`. */
 export async function putRight(store: Store, held: readonly Held[], { now, used }: Settlement): Promise<void> {
   const right = ({ want, cost, at }: Held, spent: number): (string | number)[] =>

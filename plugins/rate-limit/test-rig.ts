@@ -2,10 +2,10 @@ import { createTestHost, type TestHost, type TestHostOverrides } from '../../tes
 import { type Call, createCall, type Facts } from '../call.ts'
 import type { Chunk, Route, Usage } from '../chat.ts'
 import type { GatewayError } from '../errors.ts'
-import type { Acting, Mode } from '../layer.ts'
+import type { Mode } from '../layer.ts'
 import { type Reply, type ReplyInit, replyFromBytes, replyFromCompletion } from '../reply.ts'
 import { through } from '../stack.ts'
-import { rateLimit } from './index.ts'
+import { type RateLimitActing, rateLimit } from './index.ts'
 
 /** One call of a test: who, what, and what the runner does. */
 export interface Ask {
@@ -34,7 +34,7 @@ export interface Got {
 /** The layer over a test host, and calls through it. */
 export interface Rig {
   readonly host: TestHost
-  readonly acting: Acting
+  readonly acting: RateLimitActing
   callOf(ask?: Ask): Call
   /** Runs a call and reads its answer to the end; what fails is in `error`. */
   ask(ask?: Ask): Promise<Got>
@@ -47,7 +47,7 @@ let calls = 0
 /** Opens the layer with a configuration. */
 export function createRig(config: object, overrides: TestHostOverrides = {}): Rig {
   const host = createTestHost(overrides)
-  const acting = rateLimit.open(rateLimit.config.parse(config), host) as Acting
+  const acting = rateLimit.open(rateLimit.config.parse(config), host) as RateLimitActing
   const callOf = (ask: Ask = {}): Call =>
     createCall({
       id: `call-${calls++}`,

@@ -22,6 +22,8 @@ export interface TargetRule {
   readonly tiers: readonly string[] | null
   /** Weights for single tiers, in place of `weight`. */
   readonly tier_weights: Readonly<Record<string, number>>
+  /** Weight that a caller's directives gave it, in place of its own where that is above 0. Never in a configuration. */
+  readonly asked?: number
 }
 
 /** Whether and how far a conversation stays with the target that has its prefix in its KV cache. */

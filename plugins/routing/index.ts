@@ -1,7 +1,11 @@
 import { defineLayer } from '../layer.ts'
 import type { Target } from '../reply.ts'
 import { type RoutingConfig, routingConfig } from './config.ts'
+import { fold, stays } from './fold.ts'
 import { openRouting } from './gateway.ts'
+import { native } from './native.ts'
+import type { RoutingStep } from './step.ts'
+import { tighten } from './tighten.ts'
 
 declare module '../call.ts' {
   interface Facts {
@@ -13,7 +17,7 @@ declare module '../call.ts' {
 export { routingRuleFor } from './rule.ts'
 
 /** Which model and runner answers: shares of the token budget among targets, kept by conversation where shares allow. */
-export const routing = defineLayer<'routing', RoutingConfig>({
+export const routing = defineLayer<'routing', RoutingConfig, RoutingStep>({
   name: 'routing',
   reads: ['principal', 'largest'],
   writes: ['target'],
@@ -24,4 +28,8 @@ export const routing = defineLayer<'routing', RoutingConfig>({
   routes: ['chat', 'completions', 'messages', 'embeddings'],
   config: routingConfig,
   open: openRouting,
+  stays,
+  fold,
+  tighten,
+  native,
 })

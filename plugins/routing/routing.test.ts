@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestHost } from '../../test/support/host.ts'
 import { createCall } from '../call.ts'
+import type { Side } from '../host.ts'
 import type { Acting, Mode } from '../layer.ts'
 import { type Reply, replyFromBytes, replyFromCompletion, type Target } from '../reply.ts'
 import { through } from '../stack.ts'
@@ -12,14 +13,22 @@ const small = { runner: 'b', model: 'small', weight: 1, aliases: ['chat'] }
 
 type RunnerChange = Partial<{ available: boolean; retryAfterMs: number; outstandingTokens: number }>
 
-async function open(targets: object[], more: object = {}, down: Record<string, RunnerChange> = {}): Promise<Acting> {
+async function open(
+  targets: object[],
+  more: object = {},
+  down: Record<string, RunnerChange> = {},
+  side: Side = 'gateway',
+): Promise<Acting> {
   const runners = {
     names: ['a', 'b'],
     state: (name: string) => ({ available: true, retryAfterMs: 0, outstandingTokens: 0, ...down[name] }),
     ask: async () => '',
   }
-  return routing.open(routing.config.parse({ targets, ...more }), createTestHost({ runners }))
+  return routing.open(routing.config.parse({ targets, ...more }), createTestHost({ runners, side }))
 }
+
+/** What an observer is given beside a call has ended. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 let calls = 0
 function ask(
@@ -130,10 +139,31 @@ describe('counters', () => {
     for (let i = 0; i < 4; i++) order.push(await run(acting, ask({}, { tenant: 't2' })))
     expect(order).toEqual(['ba', 'ab', 'ba', 'ab'])
   })
-  test('an observer moves no counter of the side that decides', async () => {
+  test('an observer keeps the counters of its own side as if it decided, and moves none of the other', async () => {
+    const gateway = await open([big, small])
+    const runner = await open([big, small], {}, {}, 'runner')
+    const call = ask({ max_tokens: 5000 })
+    expect(await run(runner, call, (target) => answered(10_000, target), 'observe')).toBe('ab')
+    await settled()
+    expect(await run(runner)).toBe('ba')
+    expect(await run(gateway)).toBe('ab')
+  })
+  test('an observer charges what was really used, on the target that served, and nothing for a call that fails', async () => {
     const acting = await open([big, small])
-    for (let i = 0; i < 3; i++) await run(acting, ask({ max_tokens: 5000 }), undefined, 'observe')
+    await run(acting, ask({ max_tokens: 9000 }), () => answered(10, { runner: 'b', model: 'small' }, true), 'observe')
+    await settled()
     expect(await run(acting)).toBe('ab')
+    const failing = async () => Promise.reject(new TypeError('broken'))
+    await expect(run(acting, ask({ max_tokens: 9000 }), failing, 'observe')).rejects.toMatchObject({ code: 'internal' })
+    expect(await run(acting)).toBe('ba')
+  })
+  test('who works on copies never sees an answer and charges its own estimate', async () => {
+    const copy = await open([big, small], {}, {}, 'copy')
+    const call = ask({ max_tokens: 5000 })
+    await copy.decide?.(call, 'observe')
+    copy.release?.(call)
+    expect(await run(copy)).toBe('ba')
+    expect(await run(copy)).toBe('ba')
   })
 })
 

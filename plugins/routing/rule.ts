@@ -63,10 +63,11 @@ export function candidatesFor(rule: RoutingRule, model: string, tier: string): r
   return found.map((each) => ({ ...each, share: each.weight / sum }))
 }
 
-/** A target's weight for a tier; 0 where the tier may not use it. */
+/** A target's weight for a tier, or the one that was asked for; 0 where the tier may not use it. */
 export function weightFor(target: TargetRule, tier: string): number {
   if (target.tiers && !target.tiers.includes(tier)) return 0
-  return Object.hasOwn(target.tier_weights, tier) ? (target.tier_weights[tier] ?? 0) : target.weight
+  const own = Object.hasOwn(target.tier_weights, tier) ? (target.tier_weights[tier] ?? 0) : target.weight
+  return own > 0 ? (target.asked ?? own) : 0
 }
 
 /**

@@ -53,10 +53,10 @@ async function sharesOf(load: Load): Promise<number[]> {
     learn: () => undefined,
   }
   const config = routing.config.parse({ targets: targets.map((each) => ({ runner: 'r', ...each })), ...more })
-  const host = createTestHost({ runners, tokens: tokens as never })
-  let acting = (await routing.open(config, host)) as Acting
+  const open = async (): Promise<Acting> => routing.open(config, createTestHost({ runners, tokens: tokens as never }))
+  let acting = await open()
   for (at = 0; at < calls; at++) {
-    if (at > 0 && at % restartEvery === 0) acting = (await routing.open(config, host)) as Acting
+    if (at > 0 && at % restartEvery === 0) acting = await open()
     // Log-uniform: a few calls are a hundred times as long as most.
     const input = Math.ceil(20 * 200 ** random())
     const answer = Math.ceil(400 * random() ** 3)

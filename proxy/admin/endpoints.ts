@@ -1,34 +1,10 @@
 import { logLevels } from '../../config/sections.ts'
 import { gatewayError } from '../../plugins/errors.ts'
 import { createSchema } from '../../plugins/schema.ts'
-import type { Actor, Operations, Probe } from './operations.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Operations, Probe } from './operations.ts'
 import { answerFromHealth } from './probes.ts'
-
-/** What an endpoint is asked with. */
-export interface Question {
-  readonly query: URLSearchParams
-  /** The JSON of a change; undefined for a GET. */
-  readonly body: unknown
-  readonly actor: Actor
-  /** Aborts when the caller goes away or the listener closes. */
-  readonly signal: AbortSignal
-}
-
-/** What goes back. */
-export interface Answer {
-  readonly status?: number
-  readonly contentType?: string
-  readonly headers?: Readonly<Record<string, string>>
-  /** Text as it is; anything else as JSON. */
-  readonly body: unknown
-}
-
-/** One endpoint of the admin port: GETs look, POSTs change. */
-export interface Endpoint {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  run(operations: Operations, question: Question): Answer | Promise<Answer>
-}
+import { stageEndpoints } from './stage-endpoints.ts'
 
 const reasonSchema = createSchema<{ readonly reason?: string }>({
   type: 'object',
@@ -137,6 +113,7 @@ export const endpoints: readonly Endpoint[] = [
   metrics,
   look('/-/status', (operations) => operations.status()),
   look('/-/layers', (operations) => ({ layers: operations.layers() })),
+  ...stageEndpoints,
   look('/-/config', (operations) => operations.config()),
   explain,
   reload,
@@ -148,7 +125,6 @@ export const endpoints: readonly Endpoint[] = [
 
 /** Endpoints that a later version has; asking for one is told so instead of a plain "not found". */
 export const laterEndpoints: readonly RegExp[] = [
-  /^\/-\/layers\/[^/]+\/(shadow|canary|promote|hold|resume|rollback)$/,
-  /^\/-\/(rollback|freeze|degrade|history|diffs|evidence|consumers|analysis|peers)$/,
+  /^\/-\/(freeze|degrade|diffs|evidence|consumers|analysis|peers)$/,
   /^\/$/,
 ]

@@ -93,8 +93,11 @@ test.each([
   ['/-/explain?id=a&layer=b', 400, 'exactly one of'],
   ['/-/explain?id=none', 404, 'no call with this id'],
   ['/-/explain?layer=none', 404, 'no such layer'],
-  ['/-/history', 404, 'not available in this version'],
-  ['/-/layers/auth/canary', 404, 'not available in this version'],
+  ['/-/freeze', 404, 'not available in this version'],
+  ['/-/history?limit=0', 400, 'whole number from 1 to 1000'],
+  ['/-/layers/auth/canary', 405, 'takes POST only'],
+  ['/-/layers/auth/melt', 404, 'there is no /-/layers/auth/melt'],
+  ['/-/rollback', 405, 'takes POST only'],
   ['/', 404, 'not available in this version'],
   ['/-/nonsense', 404, 'there is no /-/nonsense'],
   ['/-/drain', 405, 'takes POST only'],
@@ -127,6 +130,17 @@ test('changes reach the gateway with their actor, and are recorded with reason a
   })
 })
 
+test('layers are moved with who asked and why', async () => {
+  const { post, gateway, changes } = await start()
+  const operator = { authorization: 'Bearer tok' }
+  const moved = await post('/-/layers/rate-limit/shadow', { reason: 'a try' }, operator)
+  expect(JSON.parse(moved.text)).toMatchObject({ verb: 'shadow', changes: [], warnings: [] })
+  await post('/-/rollback', { reason: 'enough' }, { 'x-foldgate-actor': 'mia' })
+  expect(gateway.told).toEqual(['shadow rate-limit oncall a try', 'rollback all mia enough'])
+  await vi.waitFor(() => expect(changes).toHaveLength(2))
+  expect(changes[0]).toMatchObject({ path: '/-/layers/rate-limit/shadow', reason: 'a try', status: 200 })
+})
+
 test('a reload that is refused says every fault', async () => {
   const { post, gateway } = await start()
   gateway.reload = {
@@ -143,6 +157,8 @@ test.each([
   ['not JSON', '/-/drain', '{', 400],
   ['not an object', '/-/drain', '[]', 400],
   ['an unknown member', '/-/drain', { raeson: 'x' }, 400],
+  ['without a reason', '/-/layers/auth/shadow', {}, 400],
+  ['with an empty reason', '/-/rollback', { reason: ' ' }, 400],
   ['an unknown level', '/-/logging', { level: 'loud' }, 400],
   ['too large', '/-/drain', JSON.stringify({ reason: 'x'.repeat(70_000) }), 413],
 ])('a change that is %s changes nothing', async (_title, path, body, status) => {

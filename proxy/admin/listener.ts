@@ -3,7 +3,8 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { isLoopback } from '../../config/loopback.ts'
 import { gatewayError, gatewayErrorFrom } from '../../plugins/errors.ts'
 import { type AccessRules, admit } from './access.ts'
-import { type Answer, type Endpoint, endpoints, laterEndpoints } from './endpoints.ts'
+import { type Answer, type Endpoint, isPathOf } from './endpoint.ts'
+import { endpoints, laterEndpoints } from './endpoints.ts'
 import type { Actor, Operations } from './operations.ts'
 import { answerFromError } from './problem.ts'
 
@@ -124,7 +125,7 @@ function errorFromFastify(error: unknown): unknown {
 
 function missing(request: FastifyRequest) {
   const path = pathOf(request)
-  const methods = endpoints.filter((endpoint) => endpoint.path === path).map((endpoint) => endpoint.method)
+  const methods = endpoints.filter((endpoint) => isPathOf(endpoint, path)).map((endpoint) => endpoint.method)
   if (methods.length > 0) {
     const allow = methods.join(', ')
     return gatewayError('method_not_allowed', `${path} takes ${allow} only`, { headers: { allow } })
@@ -141,6 +142,7 @@ function addEndpoint(app: FastifyInstance, endpoint: Endpoint, room: Room): void
       const gone = new AbortController()
       reply.raw.once('close', () => gone.abort())
       const question = {
+        params: request.params as Record<string, string>,
         query: new URLSearchParams(request.url.slice(pathOf(request).length)),
         body: request.body ?? {},
         actor: room.actors.get(request) as Actor,

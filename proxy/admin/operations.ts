@@ -1,6 +1,9 @@
 import type { AdminRole } from '../../config/admin.ts'
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
+import type { LayerStory, LayerView } from './layer-view.ts'
+import type { RunnerView } from './runner-view.ts'
+import type { ChangeView, StageOutcome, StageVerb } from './stage-view.ts'
 import type { CallStory } from './stories.ts'
 
 /** Who asks at the admin port. */
@@ -26,30 +29,6 @@ export interface HealthCheck {
 /** The answer to a probe: it is well when every check is. */
 export type Health = readonly HealthCheck[]
 
-/** Where one layer runs now. */
-export interface LayerView {
-  readonly name: string
-  /** False: not configured, so it does nothing. */
-  readonly on: boolean
-  /** `gateway` in this version. */
-  readonly stage: string
-  /** Who executes it: `gateway`, `runner` or `none`. */
-  readonly where: string
-  /** What `layer-status` prints for it: `active` or `evaporation-bypassed` in this version. */
-  readonly status: string
-  /** Routes it applies to. */
-  readonly routes: readonly string[]
-}
-
-/** One runner as the gateway sees it. */
-export interface RunnerView {
-  readonly name: string
-  readonly kind: string
-  readonly url: string
-  readonly available: boolean
-  readonly outstandingTokens: number
-}
-
 /** The gateway at a glance. */
 export interface StatusView {
   readonly version: string
@@ -67,18 +46,6 @@ export interface StatusView {
   readonly layers: readonly LayerView[]
 }
 
-/** What one layer does, for `explain LAYER`. */
-export interface LayerStory extends LayerView {
-  readonly reads: readonly string[]
-  readonly writes: readonly string[]
-  readonly answers: boolean
-  readonly rewrites: boolean
-  /** Its settings as in use, redacted; undefined when it is off. */
-  readonly config: unknown
-  /** Why it may or may not move to the runner, in words. */
-  readonly foldable: string
-}
-
 /** The configuration in use, redacted, and how the last reload went. */
 export interface ConfigView {
   readonly config: unknown
@@ -90,6 +57,12 @@ export interface ConfigView {
 export interface DrainOutcome {
   readonly drained: boolean
   readonly inFlight: number
+}
+
+/** Who asks for a change of stages, and why. */
+export interface ChangedBy {
+  readonly actor: Actor
+  readonly reason: string
 }
 
 /** What the admin port asks of the gateway. Nothing here blocks but `reload` and `drained`. */
@@ -106,6 +79,15 @@ export interface Operations {
   explain(id: string): CallStory | undefined
   /** Undefined when there is no such layer. */
   explainLayer(name: string): LayerStory | undefined
+  /**
+   * Moves one layer, or holds it where it is; whole or not at all. Throws `stage_refused` saying why not, and `not_found` for a layer that
+   * is not configured.
+   */
+  changeStage(verb: StageVerb, layer: string, by: ChangedBy): StageOutcome
+  /** Every layer that is out comes back to the gateway. */
+  rollbackAll(by: ChangedBy): StageOutcome
+  /** The latest changes of stages, latest last: at most `limit` of them. */
+  history(limit: number): readonly ChangeView[]
   /** Starts draining; asking again changes nothing. */
   drain(by: Actor, reason: string | undefined): void
   /**

@@ -1,4 +1,4 @@
-import type { Answer } from './endpoints.ts'
+import type { Answer } from './endpoint.ts'
 import type { Health, Probe } from './operations.ts'
 
 /** The answer to a probe: 200 or 503; with `verbose`, or when something is wrong, one line a check as Kubernetes' API server does it. */

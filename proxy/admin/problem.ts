@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { errorHeaders, type GatewayError } from '../../plugins/errors.ts'
-import type { Answer } from './endpoints.ts'
+import type { Answer } from './endpoint.ts'
 
 /** An error as the admin port says it: problem details (RFC 9457). */
 export function answerFromError(error: GatewayError): Answer {

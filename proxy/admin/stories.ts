@@ -2,8 +2,41 @@
 export interface LayerPart {
   readonly name: string
   readonly verdict: string
+  /** `observe`: it was asked in the gateway, but the runner decided. */
+  readonly mode: 'enforce' | 'observe'
   readonly decideMs: number
   readonly settleMs: number
+}
+
+/** What one layer was to do at the runner for a call, and what the runner says it did. */
+export interface FoldedLayerPart {
+  readonly name: string
+  /** Absent where it is simply in the gateway. */
+  readonly stage?: string
+  /** What it was to do at the runner; absent: it was not asked there, or no more. */
+  readonly mode?: 'enforce' | 'observe'
+  /** What of it the runner acknowledged: outcome, code of a refusal, microseconds, and the digest that shadow compares. */
+  readonly outcome?: string
+  readonly code?: string
+  readonly us?: number
+  readonly essence?: string
+  /** Why the gateway took it back. */
+  readonly fallback?: string
+  /** The stream ended without saying what came of it. */
+  readonly unacknowledged?: true
+}
+
+/** How a call was split with the runner. */
+export interface FoldPart {
+  /** Boot id of the process that acknowledged it, and the digest of the policy; absent: none did. */
+  readonly boot?: string
+  readonly policy?: string
+  /** How often it was sent with a context. */
+  readonly sends: number
+  /** The first reason that a layer fell back for. */
+  readonly reason?: string
+  /** Outermost first; those that had nothing to do with the runner are not among them. */
+  readonly layers: readonly FoldedLayerPart[]
 }
 
 /** One try at one runner. Milliseconds since the call began. */
@@ -31,6 +64,8 @@ export interface CallStory {
   readonly source: string
   readonly tenant?: string
   readonly error?: string
+  /** Path of the first directive of the caller that was not valid. */
+  readonly directiveFault?: string
   readonly totalMs: number
   readonly firstByteMs?: number
   readonly runnerMs?: number
@@ -38,6 +73,8 @@ export interface CallStory {
   /** What the caller thought of the answer, −1 to 1, where it said. */
   readonly feedback?: number
   readonly layers: readonly LayerPart[]
+  /** Absent where every layer sat in the gateway. */
+  readonly fold?: FoldPart
   readonly attempts: readonly AttemptPart[]
 }
 

@@ -1,6 +1,8 @@
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
-import type { Health, LayerStory, LayerView, Operations } from './operations.ts'
+import type { LayerStory, LayerView } from './layer-view.ts'
+import type { ChangedBy, Health, Operations } from './operations.ts'
+import type { StageOutcome, StageVerb } from './stage-view.ts'
 import type { CallStory } from './stories.ts'
 
 /** A call as `explain` tells it. */
@@ -16,13 +18,14 @@ export const story: CallStory = {
   firstByteMs: 3,
   runnerMs: 11,
   tokens: { input: 7, output: 9 },
-  layers: [{ name: 'auth', verdict: 'pass', decideMs: 0.1, settleMs: 0 }],
+  layers: [{ name: 'auth', verdict: 'pass', mode: 'enforce', decideMs: 0.1, settleMs: 0 }],
   attempts: [{ runner: 'gpu-a', model: 'm', startMs: 1, endMs: 12, status: 200 }],
 }
 
+const alone = { stage: 'gateway', weight: 0, held: false, policies: [], processes: [] } as const
 const layers: readonly LayerView[] = [
-  { name: 'auth', on: true, stage: 'gateway', where: 'gateway', status: 'active', routes: ['chat', 'models'] },
-  { name: 'cache', on: false, stage: 'gateway', where: 'none', status: 'evaporation-bypassed', routes: ['chat'] },
+  { ...alone, name: 'auth', on: true, where: 'gateway', status: 'active', routes: ['chat', 'models'] },
+  { ...alone, name: 'cache', on: false, where: 'none', status: 'evaporation-bypassed', routes: ['chat'] },
 ]
 
 /** What a fake gateway was told, and what it answers next. */
@@ -52,7 +55,7 @@ export function createFakeGateway(): FakeGateway {
 }
 
 type Fake = Omit<FakeGateway, 'operations'> & { readonly ended: Promise<boolean> }
-type Change = 'reload' | 'drain' | 'drained' | 'logLevel' | 'setLogLevel'
+type Change = 'reload' | 'drain' | 'drained' | 'logLevel' | 'setLogLevel' | 'changeStage' | 'rollbackAll'
 
 const shown = {
   listen: { port: 8080 },
@@ -60,6 +63,15 @@ const shown = {
   layers: {},
   store: { kind: 'embedded' },
   telemetry: { otlpEndpoint: null },
+}
+
+const runner = {
+  name: 'gpu-a',
+  kind: 'openai',
+  url: 'http://127.0.0.1:1',
+  available: true,
+  outstandingTokens: 5,
+  processes: [],
 }
 
 function looks(fake: Fake): Omit<Operations, Change> {
@@ -75,13 +87,14 @@ function looks(fake: Fake): Omit<Operations, Change> {
       config: fake.reload.digest,
       lastReload: fake.reload,
       store: { kind: 'embedded', up: true },
-      runners: [{ name: 'gpu-a', kind: 'openai', url: 'http://127.0.0.1:1', available: true, outstandingTokens: 5 }],
+      runners: [runner],
       layers,
     }),
     layers: () => layers,
     config: () => ({ config: shown, digest: fake.reload.digest, lastReload: fake.reload }),
     explain: (id) => (id === story.requestId || id === story.id ? story : undefined),
     explainLayer: (name) => layerStory(name),
+    history: () => [],
   }
 }
 
@@ -93,7 +106,13 @@ function layerStory(name: string): LayerStory | undefined {
 
 function changes(fake: Fake): Pick<Operations, Change> {
   let level: LogLevel = 'info'
+  const change = (verb: StageVerb, layer: string, { actor, reason }: ChangedBy): StageOutcome => {
+    fake.told.push(`${verb} ${layer} ${actor.name} ${reason}`)
+    return { verb, version: 1, changes: [], warnings: [], layers }
+  }
   return {
+    changeStage: change,
+    rollbackAll: (by) => change('rollback', 'all', by),
     async reload(by) {
       fake.told.push(`reload ${by.name}`)
       return fake.reload

@@ -1,8 +1,9 @@
 import { GatewayError, gatewayError } from '../../plugins/errors.ts'
-import type { LayerStory } from '../admin/operations.ts'
+import type { LayerStory } from '../admin/layer-view.ts'
 import type { CallStory } from '../admin/stories.ts'
 import { type AdminClient, adminOptions, adminsFromInvocation } from './admin-client.ts'
-import { linesFromCall, linesFromLayer } from './explain-lines.ts'
+import { linesFromCall } from './explain-call-lines.ts'
+import { linesFromLayer } from './explain-layer-lines.ts'
 import { formatFromInvocation, outputOption, printData } from './output.ts'
 import type { Verb } from './verb.ts'
 

@@ -1,15 +1,21 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { startProcess } from '../../test/support/processes.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
 import { entry, foldgate, nobody } from './test-command.ts'
 
+const preset = fileURLToPath(new URL('../../config/presets/default.yaml', import.meta.url))
+
 test('help lists every verb that is there and no other, and each explains itself with an example', async () => {
   const { code, out, err } = await foldgate(['--help'])
   expect([code, err]).toEqual([0, ''])
   const verbs = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((match) => match[1] as string)
-  expect(verbs).toEqual(['serve', 'check', 'runner', 'status', 'layers', 'explain', 'doctor', 'drain', 'key'])
+  expect(verbs).toEqual([
+    ...['serve', 'check', 'compile', 'runner', 'status', 'layers', 'explain', 'history'],
+    ...['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback', 'doctor', 'drain', 'key'],
+  ])
   const helps = await Promise.all(verbs.filter((verb) => verb !== 'runner').map((verb) => foldgate([verb, '--help'])))
   for (const help of helps) {
     expect(help.code).toBe(0)
@@ -33,6 +39,12 @@ test.each([
     1,
     /http:\/\/127\.0\.0\.1:1\/-\/status: nothing listens there/,
   ],
+  ['a change without a reason', ['shadow', 'cache'], 2, /--reason TEXT is missing/],
+  ['a change with an empty reason', ['rollback', '--all', '--reason', ' '], 2, /--reason TEXT is missing/],
+  ['a rollback of nothing', ['rollback', '--reason', 'x'], 2, /name one layer, or say --all/],
+  ['a rollback of one and all', ['rollback', 'cache', '--all', '--reason', 'x'], 2, /name one layer, or say --all/],
+  ['a history of no length', ['history', '--limit', '0'], 2, /whole number from 1 to 1000/],
+  ['an egress host that is none', ['compile', preset, '--egress', 'a/b'], 2, /--egress takes host or host:port/],
   ['a key verb that is not new', ['key', 'old'], 2, /key knows one thing to do: new/],
 ])('%s ends with exit code %3$s and says so on stderr only', async (_title, args, code, said) => {
   const ended = await foldgate(args)

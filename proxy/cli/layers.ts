@@ -1,4 +1,5 @@
-import type { LayerView } from '../admin/operations.ts'
+import { sayStage } from '../../plugins/stage.ts'
+import type { LayerView } from '../admin/layer-view.ts'
 import { adminOptions, adminsFromInvocation } from './admin-client.ts'
 import { type Format, formatFromInvocation, outputOption, printData, tableFromRows } from './output.ts'
 import { askAll } from './replicas.ts'
@@ -32,10 +33,23 @@ export const layers: Verb = {
 
 /** The head of a table of layers. */
 export function layerHead(format: Format): string[] {
-  return ['LAYER', 'STAGE', 'WHERE', 'STATUS', ...(format === 'wide' ? ['ROUTES'] : [])]
+  return ['LAYER', 'STAGE', 'WHERE', 'STATUS', ...(format === 'wide' ? ['RUNNERS', 'POLICY', 'ROUTES'] : [])]
 }
 
 /** One layer's row under {@link layerHead}. */
-export function rowFromLayer({ name, on, stage, where, status, routes }: LayerView, format: Format): string[] {
-  return [name, on ? stage : 'off', where, status, ...(format === 'wide' ? [routes.join(', ')] : [])]
+export function rowFromLayer(layer: LayerView, format: Format): string[] {
+  const { name, where, status, routes, policies, processes } = layer
+  const able = processes.filter((process) => process.able).length
+  const wide = [
+    processes.length === 0 ? '–' : `${able}/${processes.length} able`,
+    policies[0]?.digest.slice(0, 12) ?? '–',
+    routes.join(', '),
+  ]
+  return [name, stageOf(layer), where, status, ...(format === 'wide' ? wide : [])]
+}
+
+/** A layer's stage in words: `off`, `gateway`, `canary 10 %`, `shadow, held`. */
+export function stageOf({ on, stage, weight, held }: LayerView): string {
+  if (!on) return 'off'
+  return held ? `${sayStage({ stage, weight })}, held` : sayStage({ stage, weight })
 }

@@ -46,13 +46,18 @@ export function tableFromRows(head: readonly string[], rows: readonly (readonly 
     .join('\n')
 }
 
+/** One fact about something: its name, and the text in a column of its own. */
+export function factLine(name: string, text: string): string {
+  return `${name.padEnd(8)} ${plainText(text)}`
+}
+
 /** Text from elsewhere with nothing in it that a terminal would obey. */
 export function plainText(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '?')
 }
 
-const green = new Set(['ok', 'active', 'up', 'available', 'pass'])
-const red = new Set(['degraded', 'down', 'ejected', 'fallback', 'refuse', 'failed'])
+const green = new Set(['ok', 'active', 'up', 'available', 'pass', 'compiled'])
+const red = new Set(['degraded', 'down', 'ejected', 'fallback', 'refuse', 'refused', 'failed', 'rolled-back'])
 
 function coloured(cell: string, padded: string): string {
   const code = green.has(cell) ? 32 : red.has(cell) ? 31 : undefined

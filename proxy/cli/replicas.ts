@@ -1,4 +1,5 @@
 import type { AdminClient } from './admin-client.ts'
+import { plainText } from './output.ts'
 import type { Io } from './verb.ts'
 
 /** What one admin port said. */
@@ -7,9 +8,17 @@ export interface Told<T> {
   readonly value: T
 }
 
-/** What all that answered said, and whether some did not. */
+/** What one admin port failed with, in words. */
+export interface Missed {
+  readonly admin: string
+  readonly why: string
+}
+
+/** What all that answered said, and which did not. */
 export interface Telling<T> {
   readonly told: readonly Told<T>[]
+  readonly missed: readonly Missed[]
+  /** Some are missed. */
   readonly failed: boolean
 }
 
@@ -20,10 +29,13 @@ export async function askAll<T>(
   io: Io,
 ): Promise<Telling<T>> {
   const answers = await Promise.allSettled(admins.map(ask))
-  const told = answers.flatMap((answer, index) => {
-    if (answer.status === 'fulfilled') return [{ admin: admins[index]?.url ?? '', value: answer.value }]
-    if (!io.signal.aborted) io.say(answer.reason instanceof Error ? answer.reason.message : String(answer.reason))
-    return []
-  })
-  return { told, failed: told.length < admins.length }
+  const told: Told<T>[] = []
+  const missed: Missed[] = []
+  for (const [index, answer] of answers.entries()) {
+    const admin = admins[index]?.url ?? ''
+    if (answer.status === 'fulfilled') told.push({ admin, value: answer.value })
+    else missed.push({ admin, why: answer.reason instanceof Error ? answer.reason.message : String(answer.reason) })
+  }
+  if (!io.signal.aborted) for (const { why } of missed) io.say(plainText(why))
+  return { told, missed, failed: missed.length > 0 }
 }

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { GatewayError } from '../../plugins/errors.ts'
 import { layers } from '../../plugins/index.ts'
 import { sayFault } from '../../plugins/schema.ts'
+import { sayStage } from '../../plugins/stage.ts'
 import type { Gateway } from '../gateway.ts'
 import { serveForever } from '../main.ts'
 import { type FirstRun, prepareFirstRun } from './first-run.ts'
@@ -49,7 +50,8 @@ function optionsFromProcess(): Options {
 
 /** The small real model; where it cannot be had, the echo engine, said loudly. */
 async function startRunner(options: Options, files: FirstRun): Promise<RunnerProcess> {
-  const common = ['--host', '127.0.0.1', '--port', '0', '--api-key-file', files.runnerKeyFile]
+  const keys = ['--api-key-file', files.runnerKeyFile, '--key', `start=${files.signingKeyFile}`]
+  const common = ['--host', '127.0.0.1', '--port', '0', ...keys, '--secrets-dir', files.directory]
   const model = options.model ? ['--model', options.model] : []
   const wanted = await startRunnerProcess(['--engine', options.engine ?? 'llama', ...model, ...common])
   if (typeof wanted !== 'string') return wanted
@@ -91,7 +93,9 @@ function banner(gateway: Gateway, runner: RunnerProcess, files: FirstRun): void 
   const width = Math.max(...layers.map(({ name }) => name.length))
   const stack = layers.map(({ name }) => {
     const on = setup().acting.has(name)
-    return `    ${name.padEnd(width)}  ${on ? 'gateway   in the gateway' : 'off'}`
+    const stage = setup().folding.stageOf(name)
+    const where = stage.stage === 'native' ? 'at the runner' : 'in the gateway'
+    return `    ${name.padEnd(width)}  ${on ? `${sayStage(stage).padEnd(10)}${where}` : 'off'}`
   })
   say(`
   Foldgate

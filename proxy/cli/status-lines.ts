@@ -1,7 +1,8 @@
 import type { StatusView } from '../admin/operations.ts'
+import type { RunnerProcessView, RunnerView } from '../admin/runner-view.ts'
 import { lineFromFault } from './fault-line.ts'
 import { layerHead, rowFromLayer } from './layers.ts'
-import { ageFromInstant, type Format, plainText, tableFromRows } from './output.ts'
+import { ageFromInstant, type Format, factLine, tableFromRows } from './output.ts'
 import type { Io } from './verb.ts'
 
 /** Faults of a refused reload that are shown; `foldgate check` shows all. */
@@ -22,18 +23,32 @@ export function linesFromStatus(
     ['version', `${status.version}, up ${ageFromInstant(status.startedAt, now)}, ${status.inFlight} in flight`],
     ['config', `${status.config.slice(0, 12)} ${reload}`],
     ['store', `${store.kind} ${store.up ? 'up' : 'down'}`],
-    ...status.runners.map(({ name, kind, url, available, outstandingTokens }): [string, string] => [
-      'runner',
-      `${name} ${kind} ${available ? 'available' : 'ejected'}${format === 'wide' ? ` ${url} outstanding ${outstandingTokens} tokens` : ''}`,
-    ]),
+    ...status.runners.flatMap((runner) => linesFromRunner(runner, format)),
     ...lastReload.faults.slice(0, maxFaults).map((fault): [string, string] => ['fault', lineFromFault(fault)]),
     ...status.problems.map((problem): [string, string] => ['problem', problem]),
   ]
-  const top = facts.map(([name, text]) => `${name.padEnd(8)} ${plainText(text)}`)
+  const top = facts.map(([name, text]) => factLine(name, text))
   const table = tableFromRows(
     layerHead(format),
     status.layers.map((layer) => rowFromLayer(layer, format)),
     io.color,
   )
   return [...top, '', table, ''].join('\n')
+}
+
+/** A runner, and each process of it. */
+function linesFromRunner(runner: RunnerView, format: Format): [string, string][] {
+  const { name, kind, url, available, outstandingTokens, processes } = runner
+  const wide = format === 'wide' ? ` ${url} outstanding ${outstandingTokens} tokens` : ''
+  return [
+    ['runner', `${name} ${kind} ${available ? 'available' : 'ejected'}${wide}`],
+    ...processes.map((process): [string, string] => ['process', `${name} ${wordsFromProcess(process, format)}`]),
+  ]
+}
+
+function wordsFromProcess(process: RunnerProcessView, format: Format): string {
+  const { address, reachable, why, boot, runner, placement, engine, state, underWay } = process
+  if (!reachable) return `${address} not reached${why === undefined ? '' : `: ${why}`}`
+  const wide = format === 'wide' ? `, ${runner}, boot ${boot}, ${underWay} under way` : ''
+  return `${address} reached, ${placement} ${engine}, state ${state}${wide}`
 }

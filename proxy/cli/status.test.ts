@@ -41,7 +41,7 @@ test('layers come as table, wide, JSON, YAML and names', async () => {
   expect(table).toBe(
     'LAYER  STAGE    WHERE    STATUS\nauth   gateway  gateway  active\ncache  off      none     evaporation-bypassed\n',
   )
-  expect(wide).toMatch(/ROUTES\nauth .* chat, models\n/)
+  expect(wide).toMatch(/RUNNERS +POLICY +ROUTES\nauth .* – +– +chat, models\n/)
   expect(JSON.parse(json ?? '')).toMatchObject([{ admin: url, name: 'auth', on: true }, { name: 'cache' }])
   expect(parse(yaml ?? '')).toEqual(JSON.parse(json ?? ''))
   expect(name).toBe('auth\ncache\n')

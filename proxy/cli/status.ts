@@ -43,6 +43,10 @@ function intervalFrom(text = '2'): number {
   throw gatewayError('usage', '--interval takes seconds between 0 and 3600')
 }
 
+function isRolledBack({ on, stage }: StatusView['layers'][number]): boolean {
+  return on && stage === 'rolled-back'
+}
+
 async function look(admins: readonly AdminClient[], format: Format, io: Io): Promise<ExitCode> {
   const { told, failed } = await askAll(admins, (admin) => admin.get<StatusView>('/-/status'), io)
   if (io.signal.aborted) return 0
@@ -52,5 +56,5 @@ async function look(admins: readonly AdminClient[], format: Format, io: Io): Pro
       io.out(format === 'name' ? `${row.admin} ${row.state}` : linesFromStatus(row, { io, format }))
   }
   if (failed) return 1
-  return told.some(({ value }) => value.state === 'degraded') ? 3 : 0
+  return told.some(({ value }) => value.state === 'degraded' || value.layers.some(isRolledBack)) ? 3 : 0
 }

@@ -40,7 +40,7 @@ const clock: Clock = { now: Date.now }
 const silent: Log = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** The doors of a gateway that nobody runs: files are read, everything else leads nowhere. */
-function createTrialHost(config: GatewayConfig, base: string, closed: AbortSignal): Host {
+export function createTrialHost(config: GatewayConfig, base: string, closed: AbortSignal): Host {
   const nowhere = async () => Promise.reject(gatewayError('runner_unreachable', 'a check asks nobody'))
   const declared = (layers as readonly Layer[]).flatMap((layer) => {
     const section = config.layers[layer.name]

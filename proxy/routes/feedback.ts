@@ -32,7 +32,7 @@ const kind = { route: 'models', dialect: openai, path: '/v1/feedback' } as const
 export async function feedback(rooms: Rooms, body: Buffer, http: Http): Promise<void> {
   const visit = beginVisit(rooms, kind, http)
   const error: GatewayError | undefined = await writeAnswer(frameOf(rooms, visit), async () => {
-    const reply = await through(visit.setup.seating.models.seats, callOf(visit, body), {
+    const reply = await through(visit.setup.seating('models').seats, callOf(visit, body), {
       inside: async () => {
         const said = feedbackFromBody(body)
         if (!rooms.noteFeedback(said)) throw gatewayError('not_found', 'no recent call has this id', { field: 'id' })

@@ -1,6 +1,7 @@
 import type { Call } from '../../plugins/call.ts'
 import type { Reply } from '../../plugins/reply.ts'
 import { type Answer, writeAnswer } from '../answer.ts'
+import { withDirectives } from '../directives.ts'
 import type { Rooms } from '../rooms.ts'
 import { serve } from '../serve.ts'
 import { beginVisit, callOf, finish, frameOf, type Http, type VisitKind } from '../visit.ts'
@@ -18,7 +19,7 @@ export async function serveInference(rooms: Rooms, kind: InferenceRoute, inbound
   const visit = beginVisit(rooms, kind, inbound)
   const error = await writeAnswer(frameOf(rooms, visit), async () => {
     const call = callOf(visit, inbound.body)
-    const seen = kind.toCall?.(call) ?? call
+    const seen = await withDirectives(kind.toCall?.(call) ?? call, inbound.body, visit)
     return kind.toAnswer(await serve(visit.setup, seen, visit.record), seen)
   })
   finish(rooms, visit, error)

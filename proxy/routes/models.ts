@@ -14,7 +14,7 @@ export async function serveModels(rooms: Rooms, http: Http): Promise<void> {
   const { setup, caller, record } = visit
   const error = await writeAnswer(frameOf(rooms, visit), async () => {
     const call = callOf(visit, Buffer.alloc(0))
-    const reply = await through(setup.seating.models.seats, call, {
+    const reply = await through(setup.seating('models').seats, call, {
       inside: async () => {
         const body = Buffer.from(JSON.stringify({ object: 'list', data: await listModels(setup, caller.signal) }))
         return replyFromBytes({ status: 200, streamed: false, source: 'layer' }, 'opaque', [body])

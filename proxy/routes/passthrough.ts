@@ -57,7 +57,7 @@ async function passOn(rooms: Rooms, ownPaths: ReadonlyMap<string, string>, passi
     const path = allowedPath(passing.request, visit, ownPaths)
     const ended = Promise.withResolvers<void>()
     ended.promise.catch(() => undefined)
-    const reply = await through(visit.setup.seating.passthrough.seats, callOf(visit, Buffer.alloc(0)), {
+    const reply = await through(visit.setup.seating('passthrough').seats, callOf(visit, Buffer.alloc(0)), {
       inside: async () =>
         replyFromBytes({ status: 200, streamed: false, source: 'runner' }, 'opaque', untilEnded(ended.promise)),
       witness: visit.record,

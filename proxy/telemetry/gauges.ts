@@ -13,6 +13,7 @@ export interface MetricsOptions {
 /** What has a value of its own at each scrape, and how it is told. */
 export function createGauges({ version, commit, layers }: MetricsOptions) {
   const stages = new Map(layers.map((layer) => [layer, 0]))
+  const weights = new Map(layers.map((layer) => [layer, 0]))
   let inflight = 0
   let reloaded = true
   let storeUp = () => true
@@ -23,8 +24,10 @@ export function createGauges({ version, commit, layers }: MetricsOptions) {
       inflight += by
     },
     record: {
-      layerStage(name: string, stage: number): void {
-        if (stages.has(name)) stages.set(name, stage)
+      layerStage(name: string, stage: number, weight = stage === 6 ? 1 : 0): void {
+        if (!stages.has(name)) return
+        stages.set(name, stage)
+        weights.set(name, weight)
       },
       storeUp(ask: () => boolean): void {
         storeUp = ask
@@ -41,6 +44,7 @@ export function createGauges({ version, commit, layers }: MetricsOptions) {
       store_up: () => one(storeUp()),
       config_last_reload_success: () => one(reloaded),
       layer_stage: () => [...stages].map(([layer, value]) => ({ labels: { layer }, value })),
+      layer_weight_ratio: () => [...weights].map(([layer, value]) => ({ labels: { layer }, value })),
       runner_available: () => [...runners()].map(([runner, up]) => ({ labels: { runner }, value: Number(up) })),
       build_info: () => [{ labels: { version, node_version: process.version, commit }, value: 1 }],
     },

@@ -1,11 +1,16 @@
 import type { Route } from '../../plugins/chat.ts'
+import type { FallbackReason } from '../../plugins/execution-context-fallback.ts'
 import type { Count } from '../../plugins/host.ts'
 import { metricTable } from './metric-table.ts'
 import {
   type Arm,
+  type CompileResult,
+  type DropReason,
   type Executor,
   type LayerStatus,
   labelValues,
+  type MissedAt,
+  type MissedHeader,
   type Phase,
   type Signal,
   type Source,
@@ -46,6 +51,14 @@ export function createMeters(layerNames: readonly string[]) {
   const statuses = createCounters([layer, status, by])
   const events = createCounters([what], places(labelValues.count))
   const tokens = createCounters([kind], places(labelValues.kind))
+  const [reason, header] = [listed('reason', labelValues.reason), listed('header', labelValues.header)]
+  const [where, result] = [listed('where', labelValues.where), listed('result', labelValues.result)]
+  const drop = listed('reason', labelValues.drop)
+  const fallbacks = createCounters([layer, reason])
+  const unended = createCounters([layer])
+  const missing = createCounters([header, where])
+  const compiles = createCounters([result], places(labelValues.result))
+  const drops = createCounters([drop], places(labelValues.drop))
   const dropped = createCounters([signal], places(labelValues.signal))
   return {
     ended(call: EndedCall): void {
@@ -62,6 +75,13 @@ export function createMeters(layerNames: readonly string[]) {
         statuses.add((layer.at(name) * status.values.length + status.at(said)) * by.values.length + by.at(who), 1),
       tokens: (of: TokenKind, count: number): void => tokens.add(kind.at(of), count),
       count: (of: Count, count = 1): void => events.add(what.at(of), count),
+      fallback: (name: string, why: FallbackReason): void =>
+        fallbacks.add(layer.at(name) * reason.values.length + reason.at(why), 1),
+      unacknowledged: (name: string): void => unended.add(layer.at(name), 1),
+      missingHeader: (name: MissedHeader, at: MissedAt): void =>
+        missing.add(header.at(name) * where.values.length + where.at(at), 1),
+      compiled: (as: CompileResult): void => compiles.add(result.at(as), 1),
+      shadowDropped: (why: DropReason): void => drops.add(drop.at(why), 1),
       dropped: (of: Signal, count: number): void => dropped.add(signal.at(of), count),
     },
     read: {
@@ -73,6 +93,11 @@ export function createMeters(layerNames: readonly string[]) {
       layer_status_total: statuses.samples,
       layer_events_total: () => events.samples().map(eventByLayer),
       tokens_total: tokens.samples,
+      fallbacks_total: fallbacks.samples,
+      unacknowledged_total: unended.samples,
+      missing_header_total: missing.samples,
+      policy_compile_total: compiles.samples,
+      shadow_dropped_total: drops.samples,
       telemetry_dropped_total: dropped.samples,
     },
   }

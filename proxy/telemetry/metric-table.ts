@@ -60,6 +60,20 @@ export const metricTable = {
     'by',
   ]),
   layer_stage: gauge('Stage of a layer: -1 rolled back, 0 gateway, 1 shadow, 2 to 5 canary, 6 native.', ['layer']),
+  layer_weight_ratio: gauge('Share of its units that the runner decides for a layer, 0 to 1.', ['layer']),
+  fallbacks_total: counter(
+    'Layers of calls that fell back to the gateway, by reason; layers taken along count with the reason.',
+    ['layer', 'reason'],
+  ),
+  unacknowledged_total: counter('Streams that ended without the final word of a layer at the runner.', ['layer']),
+  missing_header_total: counter('Headers that were expected and not there, by where they were missed.', [
+    'header',
+    'where',
+  ]),
+  policy_compile_total: counter('Steps of policies that runners compiled, by result.', ['result']),
+  shadow_dropped_total: counter('Questions to a runner that were given up instead of slowing a call, by reason.', [
+    'reason',
+  ]),
   layer_events_total: counter('What layers count, by layer and event.', ['layer', 'event']),
   runner_available: gauge('1 while a runner takes calls, 0 while it is ejected.', ['runner']),
   tokens_total: counter(

@@ -1,4 +1,5 @@
 import type { Route } from '../../plugins/chat.ts'
+import { type FallbackReason, fallbackCauses } from '../../plugins/execution-context-fallback.ts'
 import type { Count } from '../../plugins/host.ts'
 
 /** Who produced an answer: the gateway itself (refusals, cache), the runner, another runner after a failure, or load shedding. */
@@ -19,6 +20,14 @@ export type LayerStatus =
 export type Executor = 'gateway' | 'runner' | 'none'
 /** `estimated` are tokens that the gateway counted itself because the runner did not say. */
 export type TokenKind = 'input' | 'output' | 'cached' | 'reasoning' | 'estimated'
+/** A header that goes missing. */
+export type MissedHeader = 'x-execution-context' | 'x-layer-ack' | 'x-layer-ack-end' | 'layer-status'
+/** Where it was missed: on the way into the runner or out of it, or on the way to the client. */
+export type MissedAt = 'runner-in' | 'runner-out' | 'client-in' | 'client-out'
+/** What became of a step at a runner; `failed`: it was never answered. */
+export type CompileResult = 'compiled' | 'soft' | 'refused' | 'failed'
+/** Why a question to a runner was given up. */
+export type DropReason = 'queue-full'
 /** What may be dropped instead of slowing a call. */
 export type Signal = 'traces' | 'logs'
 
@@ -41,6 +50,11 @@ export const labelValues = {
   }),
   by: all<Executor>({ gateway: 1, runner: 1, none: 1 }),
   kind: all<TokenKind>({ input: 1, output: 1, cached: 1, reasoning: 1, estimated: 1 }),
+  reason: Object.keys(fallbackCauses) as readonly FallbackReason[],
+  header: all<MissedHeader>({ 'x-execution-context': 1, 'x-layer-ack': 1, 'x-layer-ack-end': 1, 'layer-status': 1 }),
+  where: all<MissedAt>({ 'runner-in': 1, 'runner-out': 1, 'client-in': 1, 'client-out': 1 }),
+  result: all<CompileResult>({ compiled: 1, soft: 1, refused: 1, failed: 1 }),
+  drop: all<DropReason>({ 'queue-full': 1 }),
   signal: all<Signal>({ traces: 1, logs: 1 }),
   count: all<Count>({
     'cache.hit': 1,

@@ -30,6 +30,9 @@ function exercise(metrics: Metrics): void {
   metrics.count('cache.hash-field-absent')
   metrics.runnersAvailable(() => [['gpu-a', true]])
   metrics.dropped('traces', 3)
+  metrics.fallback('cache', 'runner-error')
+  metrics.unacknowledged('postprocess')
+  metrics.missingHeader('x-layer-ack', 'runner-out')
 }
 
 describe('the metrics', () => {

@@ -1,9 +1,20 @@
 import { collectDefaultMetrics, type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
+import type { FallbackReason } from '../../plugins/execution-context-fallback.ts'
 import type { Count } from '../../plugins/host.ts'
 import { createGauges, type MetricsOptions } from './gauges.ts'
 import { createMeters, type EndedCall } from './meters.ts'
 import { type MetricEntry, type MetricName, metricTable } from './metric-table.ts'
-import type { Executor, LayerStatus, Phase, Signal, TokenKind } from './metric-values.ts'
+import type {
+  CompileResult,
+  DropReason,
+  Executor,
+  LayerStatus,
+  MissedAt,
+  MissedHeader,
+  Phase,
+  Signal,
+  TokenKind,
+} from './metric-values.ts'
 import type { Sample } from './series.ts'
 
 /** What a scrape gets. */
@@ -19,8 +30,17 @@ export interface Metrics {
   ended(call: EndedCall): void
   layer(name: string, phase: Phase, seconds: number): void
   layerStatus(name: string, status: LayerStatus, by: Executor): void
-  /** −1 rolled back, 0 gateway (from the start), 1 shadow, 2 to 5 canary, 6 native. */
-  layerStage(name: string, stage: number): void
+  /** −1 rolled back, 0 gateway (from the start), 1 shadow, 2 to 5 canary, 6 native; `weight` is the runner's share, 0 to 1. */
+  layerStage(name: string, stage: number, weight?: number): void
+  /** A layer of a call fell back to the gateway. */
+  fallback(layer: string, reason: FallbackReason): void
+  /** A stream ended without a layer's final word. */
+  unacknowledged(layer: string): void
+  missingHeader(header: MissedHeader, where: MissedAt): void
+  /** A step was compiled at a runner, or not. */
+  compiled(result: CompileResult): void
+  /** A question to a runner was given up. */
+  shadowDropped(reason: DropReason): void
   tokens(kind: TokenKind, count: number): void
   /** `by` defaults to 1. */
   count(what: Count, by?: number): void

@@ -31,24 +31,37 @@ export function caseNamed(name: string): Case {
   return found
 }
 
+/** How a case is started, beside what is in it. */
+export interface CasePlan extends ProcessPlan {
+  readonly case: Case
+  /** Port of what is behind it; default: the scripted upstream of the rig that suits it. */
+  readonly upstream?: number
+  /** Redis for its state, and for the profile that auth looks up; absent: the embedded store, and no profile. */
+  readonly redis?: string
+}
+
 /** A case that runs: its process, and how it is asked. */
 export interface RunningCase {
   readonly proxy: RunningProxy
+  /** All its processes, where it is more than {@link proxy}. */
+  readonly pids?: readonly number[]
   readonly subject: Subject & { readonly pid: number }
   /** What a saturated measurement of it is made with. */
   readonly load: { readonly bodyBytes: number; readonly stream: boolean; readonly connections: number }
 }
 
 /** Starts the process of a case; `name` is how its subject is called. */
-export async function startCase(rig: Rig, name: string, plan: ProcessPlan & { case: Case }): Promise<RunningCase> {
+export async function startCase(rig: Rig, name: string, plan: CasePlan): Promise<RunningCase> {
   const { layers, stream, unique, bare, paced } = plan.case
   const streaming = paced ? rig.upstream.paced : rig.upstream.flood
-  const upstream = stream ? streaming : rig.upstream.json
-  const proxy = await (bare ? rig.bare(plan) : rig.gateway({ ...plan, layers: layers ? rig.layers.all : {}, upstream }))
+  const upstream = plan.upstream ?? (stream ? streaming : rig.upstream.json)
+  const { all, authOnRedis, token } = rig.layers
+  const sections = plan.redis ? { ...all, auth: authOnRedis } : all
+  const proxy = await (bare ? rig.bare(plan) : rig.gateway({ ...plan, layers: layers ? sections : {}, upstream }))
   const { port, pid } = proxy
   return {
     proxy,
-    subject: { name, port, pid, unique, ...(layers ? { token: rig.layers.token } : {}) },
+    subject: { name, port, pid, unique, ...(layers ? { token } : {}) },
     load: { bodyBytes: 5 * 1024, stream, connections: paced ? 512 : stream ? 96 : 64 },
   }
 }

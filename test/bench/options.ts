@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /** The suites, in the order in which `all` runs them. */
-export const suiteNames = ['latency', 'saturated', 'sse', 'layers', 'memory'] as const
+export const suiteNames = ['latency', 'saturated', 'sse', 'layers', 'memory', 'chain'] as const
 
 /** One suite. */
 export type SuiteName = (typeof suiteNames)[number]
@@ -18,6 +18,8 @@ export interface Durations {
   readonly warmMs: number
   /** Calls in one closed-loop measurement. */
   readonly calls: number
+  /** One measurement at a fixed rate, in milliseconds. */
+  readonly openMs: number
   /** How long after the burst memory is looked at, in milliseconds. */
   readonly calmMs: number
 }
@@ -26,6 +28,8 @@ export interface Durations {
 export interface BenchOptions {
   readonly suites: readonly SuiteName[]
   readonly durations: Durations
+  /** A look, not a result: what takes long to start is left out. */
+  readonly quick: boolean
   /** File that the whole result is written to as JSON. */
   readonly json: string | undefined
   /** The project whose gateway is measured: its `dist` where that is newer than the sources, else the sources. */
@@ -34,8 +38,8 @@ export interface BenchOptions {
   readonly source: boolean
 }
 
-const full: Durations = { rounds: 5, roundMs: 4000, warmMs: 5000, calls: 3000, calmMs: 60_000 }
-const quick: Durations = { rounds: 3, roundMs: 1000, warmMs: 2000, calls: 500, calmMs: 10_000 }
+const full: Durations = { rounds: 5, roundMs: 4000, warmMs: 5000, calls: 3000, openMs: 15_000, calmMs: 60_000 }
+const quick: Durations = { rounds: 3, roundMs: 1000, warmMs: 2000, calls: 500, openMs: 2500, calmMs: 10_000 }
 
 /** How the bench is called. */
 export const usage = `npm run bench [-- SUITE … --quick --json FILE --source --tree DIR --rounds N]
@@ -63,6 +67,7 @@ export function benchOptions(args: readonly string[]): BenchOptions {
   return {
     suites: suitesFrom(positionals),
     durations: { ...durations, rounds: Number(values.rounds ?? durations.rounds) },
+    quick: values.quick,
     json: values.json,
     tree: resolve(values.tree),
     source: values.source,

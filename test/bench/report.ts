@@ -18,6 +18,8 @@ export interface SuiteResult {
   /** How it was measured. */
   readonly method: string
   readonly rows: readonly Row[]
+  /** Text that is drawn under the table, such as a histogram. */
+  readonly drawn?: string
   /** Everything that was measured, for the JSON file. */
   readonly measured: unknown
 }
@@ -56,7 +58,7 @@ export function skipped(what: string, why: string): Row {
 }
 
 /** A suite's result as aligned plain text. */
-export function tableOf({ title, method, rows }: SuiteResult): string {
+export function tableOf({ title, method, rows, drawn }: SuiteResult): string {
   const cells = rows.map((row) => [row.what, row.target ?? '', row.reached, mark(row.verdict), row.note ?? ''])
   const all = [['', 'target', 'reached', '', ''], ...cells]
   const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => [...(row[column] ?? '')].length)))
@@ -66,7 +68,7 @@ export function tableOf({ title, method, rows }: SuiteResult): string {
       .join('  ')
       .trimEnd(),
   )
-  return [`${title} — ${method}`, ...lines.map((line) => `  ${line}`), ''].join('\n')
+  return [`${title} — ${method}`, ...lines.map((line) => `  ${line}`), '', ...(drawn ? [drawn] : [])].join('\n')
 }
 
 const padded = (cell: string, width: number): string => cell + ' '.repeat(Math.max(0, width - [...cell].length))

@@ -82,3 +82,16 @@ export const lawCases: Readonly<Record<string, readonly LawCase[]>> = {
     },
   ],
 }
+
+/** Configurations of layers that name secret files. */
+export const secretConfigs: Readonly<Record<string, unknown>> = {
+  auth: {
+    apiKeys: [{ id: 'k', hashFile: '/run/secrets/key-hash', tenant: 't' }],
+    jwt: {
+      issuer: 'https://issuer.example',
+      audience: 'foldgate',
+      algorithms: ['HS256'],
+      keys: [{ kid: 'h', alg: 'HS256', secretFile: '/run/secrets/token-secret' }],
+    },
+  },
+}

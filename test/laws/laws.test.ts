@@ -8,8 +8,8 @@ import type { Acting, Layer, Mode } from '../../plugins/layer.ts'
 import { type Reply, replyFromCompletion } from '../../plugins/reply.ts'
 import { through } from '../../plugins/stack.ts'
 import type { Verdict } from '../../plugins/verdict.ts'
-import { createTestHost, type TestHost } from '../support/host.ts'
-import { type LawCase, lawCases } from './cases.ts'
+import { createTestHost, type TestHost, type TestHostOverrides } from '../support/host.ts'
+import { type LawCase, lawCases, secretConfigs } from './cases.ts'
 
 const all: readonly Layer[] = layers
 
@@ -26,8 +26,12 @@ const board = {
   ask: async () => '',
 }
 
-async function opened(layer: Layer, config: unknown): Promise<{ acting: Acting; host: TestHost }> {
-  const host = createTestHost({ runners: board })
+async function opened(
+  layer: Layer,
+  config: unknown,
+  more: TestHostOverrides = {},
+): Promise<{ acting: Acting; host: TestHost }> {
+  const host = createTestHost({ runners: board, ...more })
   hosts.push(host)
   const acting = await layer.open(layer.config.parse(config), host)
   open.push(acting)
@@ -147,6 +151,63 @@ describe('law 2, total: whatever the body, there is a verdict or a GatewayError'
   })
 })
 
+/** The step of a case, folded as the gateway does. */
+function folded(layer: Layer, config: unknown): unknown {
+  const { declared, conversationHeader, file } = createTestHost()
+  const secret = (path: string): string => path.split('/').at(-1) as string
+  return layer.fold?.(layer.config.parse(config), { declared, conversationHeader, file, secret })
+}
+
+/** Every text in a value, names of members included. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (value === null || typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member)])
+}
+
+describe('law 3, pure fold: the same configuration gives the same step, which survives JSON and its own schema', () => {
+  it.each(cases)('%s', (_, layer, { config }) => {
+    const step = folded(layer, config)
+    expect(folded(layer, structuredClone(config))).toEqual(step)
+    expect(JSON.parse(JSON.stringify(step))).toEqual(step)
+    expect(layer.native?.step.faults(step)).toEqual([])
+    expect(layer.native?.step.faults({ ...(step as object), surprise: 1 })).not.toEqual([])
+  })
+})
+
+describe('law 4, rule, not result: a step is made without any call, and holds no fact of one', () => {
+  it.each(cases)('%s', async (_, layer, { config, headers, bodies }) => {
+    const before = folded(layer, config)
+    const { acting } = await opened(layer, config)
+    for (const body of bodies) await turn(layer.name, acting, { call: callOf(body, headers) })
+    expect(folded(layer, config)).toEqual(before)
+    const facts = ['203.0.113.7', 'law-']
+    expect(textsIn(before).filter((text) => facts.some((fact) => text.includes(fact)))).toEqual([])
+  })
+})
+
+describe('law 9, no secrets: a step holds no configured secret; it names it', () => {
+  const secretCases = Object.entries(secretConfigs).map(([name, config]) => [name, config] as const)
+  it.each(secretCases)('%s', (name, config) => {
+    const layer = all.find((each) => each.name === name) as Layer
+    const { declared, conversationHeader } = createTestHost()
+    const asked: string[] = []
+    const step = layer.fold?.(layer.config.parse(config), {
+      declared,
+      conversationHeader,
+      file: () => Buffer.from('not to be read'),
+      secret(path) {
+        asked.push(path)
+        return path.split('/').at(-1) as string
+      },
+    })
+    expect(asked.length).toBeGreaterThan(0)
+    const texts = textsIn(step)
+    for (const path of asked) expect(texts).toContain(path.split('/').at(-1))
+    expect(texts.filter((text) => text.includes('/run/secrets') || text.includes('not to be read'))).toEqual([])
+  })
+})
+
 describe('law 7, honest facts: a layer writes only what it declares', () => {
   it.each(cases)('%s', async (_, layer, { config, headers, bodies }) => {
     const { acting } = await opened(layer, config)
@@ -176,11 +237,14 @@ describe('law 6, affects nobody: an observer changes no verdict and no reply, an
 /** The same calls on a fresh layer, each preceded by the given observers; what the enforcing side said and gave out. */
 async function story(layer: Layer, { config, headers, bodies }: LawCase, before: readonly Mode[]) {
   const { acting, host } = await opened(layer, config)
+  const { store, clock, http } = host
+  // An observer is the other side's half: both count in one store, apart.
+  const beside = await opened(layer, config, { store, clock, http, side: 'runner' })
   const enforced: unknown[] = []
   const observed: (string | undefined)[] = []
   for (const body of [...bodies, ...bodies]) {
     for (const mode of before)
-      observed.push((await turn(layer.name, acting, { call: callOf(body, headers), mode })).text)
+      observed.push((await turn(layer.name, beside.acting, { call: callOf(body, headers), mode })).text)
     const { verdicts, text } = await turn(layer.name, acting, { call: callOf(body, headers) })
     enforced.push(
       verdicts.map((verdict) => (verdict.kind === 'refuse' ? verdict.error.code : verdict.kind)),

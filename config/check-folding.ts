@@ -1,0 +1,61 @@
+import type { Layer } from '../plugins/layer.ts'
+import { type Movable, stagesFault } from '../plugins/legality.ts'
+import type { Check } from './check.ts'
+import { isLoopback } from './loopback.ts'
+import type { GatewayConfig } from './schema.ts'
+
+/** The layers that a configuration has on, as far as moving them goes, outermost first. */
+export function movableLayers(
+  { layers: sections }: Pick<GatewayConfig, 'layers'>,
+  layers: readonly Layer[],
+): readonly Movable[] {
+  return layers
+    .filter(({ name }) => sections[name] !== undefined)
+    .map((layer) => {
+      const { name, reads, writes, answers, rewrites } = layer
+      const stays = layer.native && layer.fold ? layer.stays?.(sections[name]) : 'it has no half that a runner executes'
+      return { name, reads, writes, answers, rewrites, stays }
+    })
+}
+
+const stages: Check = {
+  reads: ['folding', 'layers'],
+  run({ layers: sections, folding }, notes) {
+    const movable = movableLayers({ layers: sections }, notes.layers)
+    const out = Object.entries(folding.stages).filter(([, stage]) => stage !== 'gateway')
+    for (const [name, stage] of out) {
+      if (sections[name] === undefined)
+        notes.fault(`folding.stages.${name}`, `is ${stage}, but the layer is off: layers.${name} is not there`)
+    }
+    const fault = stagesFault(movable, (name) => ({ stage: folding.stages[name] ?? 'gateway' }))
+    if (fault) notes.fault('folding.stages', fault)
+    const { stages: steps } = folding.policy
+    if (steps.at(-1) !== 100 || steps.some((step, index) => step <= (steps[index - 1] ?? 0)))
+      notes.fault('folding.policy.stages', 'must rise and end with 100')
+  },
+}
+
+const way: Check = {
+  reads: ['folding', 'runners', 'signing'],
+  run({ folding, runners, signing }, notes) {
+    const out = Object.keys(folding.stages).filter((name) => folding.stages[name] !== 'gateway')
+    const [first] = out
+    if (first === undefined) return
+    if (signing.keys.length === 0)
+      notes.fault('signing.keys', `is empty, and ${first} cannot move without a key to sign with`)
+    if (!runners.some(({ kind }) => kind === 'native'))
+      notes.fault('folding.stages', `${first} cannot move: no runner is of kind native`)
+    if (!out.includes('auth')) return
+    for (const [index, { kind, url }] of runners.entries()) {
+      const { protocol, hostname } = new URL(url)
+      if (kind === 'native' && protocol === 'http:' && !isLoopback(hostname))
+        notes.fault(
+          `runners[${index}].url`,
+          'must be https or on this machine: auth moves, and credentials travel to it',
+        )
+    }
+  },
+}
+
+/** Checks over where layers stand. */
+export const foldingChecks: readonly Check[] = [stages, way]

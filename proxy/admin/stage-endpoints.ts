@@ -1,0 +1,52 @@
+import { gatewayError } from '../../plugins/errors.ts'
+import { createSchema } from '../../plugins/schema.ts'
+import type { Endpoint, Question } from './endpoint.ts'
+import type { ChangedBy } from './operations.ts'
+import { stageVerbs } from './stage-view.ts'
+
+const reasonSchema = createSchema<{ readonly reason: string }>({
+  type: 'object',
+  additionalProperties: false,
+  required: ['reason'],
+  properties: {
+    reason: { type: 'string', pattern: '\\S', maxLength: 1_000, description: 'Why; recorded with who asked.' },
+  },
+})
+
+function byFrom({ actor, body }: Question): ChangedBy {
+  return { actor, reason: reasonSchema.parse(body, 'invalid_request').reason }
+}
+
+const moves = stageVerbs.map(
+  (verb): Endpoint => ({
+    method: 'POST',
+    path: `/-/layers/:layer/${verb}`,
+    run: (operations, question) => ({
+      body: operations.changeStage(verb, question.params['layer'] ?? '', byFrom(question)),
+    }),
+  }),
+)
+
+const rollbackAll: Endpoint = {
+  method: 'POST',
+  path: '/-/rollback',
+  run: (operations, question) => ({ body: operations.rollbackAll(byFrom(question)) }),
+}
+
+/** How many changes are told by default, and at most. */
+const [fewChanges, mostChanges] = [100, 1_000]
+
+const history: Endpoint = {
+  method: 'GET',
+  path: '/-/history',
+  run(operations, { query }) {
+    const asked = query.get('limit')
+    const limit = asked === null ? fewChanges : Number(asked)
+    if (!Number.isInteger(limit) || limit < 1 || limit > mostChanges)
+      throw gatewayError('invalid_request', `limit must be a whole number from 1 to ${mostChanges}`)
+    return { body: { changes: operations.history(limit) } }
+  },
+}
+
+/** The endpoints that move layers, and tell how they have moved. */
+export const stageEndpoints: readonly Endpoint[] = [...moves, rollbackAll, history]

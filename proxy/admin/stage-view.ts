@@ -1,0 +1,34 @@
+import type { LayerView } from './layer-view.ts'
+
+/** What may be asked of a layer at the admin port, in the order they come in a rollout. */
+export const stageVerbs = ['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback'] as const
+
+/** One of {@link stageVerbs}. */
+export type StageVerb = (typeof stageVerbs)[number]
+
+/** One change of one layer, in words. */
+export interface ChangeView {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly layer: string
+  /** Such as `gateway`, `canary 10 %`, `shadow, held`. */
+  readonly from: string
+  readonly to: string
+  readonly actor: string
+  readonly reason: string
+}
+
+/** What came of a change that was asked for. */
+export interface StageOutcome {
+  readonly verb: StageVerb
+  /** What it was asked of; absent for all layers. */
+  readonly layer?: string
+  /** Raised by every change. */
+  readonly version: number
+  /** What changed; empty when everything was so already. A rollback may take other layers along. */
+  readonly changes: readonly ChangeView[]
+  /** What is wrong with where layers stand now, in words. */
+  readonly warnings: readonly string[]
+  /** Every layer, as it stands now. */
+  readonly layers: readonly LayerView[]
+}

@@ -1,0 +1,75 @@
+import type { Call } from '../plugins/call.ts'
+import { type Directives, directiveMembers, directivesFromBody } from '../plugins/directives.ts'
+import { type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
+import type { CallRecord } from './call-record.ts'
+import type { Setup } from './setup.ts'
+import { readyFor } from './tightening.ts'
+
+/**
+ * The call with what its caller asks of the layers. Wrong directives are noted, and the operator's rules hold alone; or, where the
+ * configuration says so, the call is refused. Throws `invalid_request` then. A body without the member is not parsed.
+ */
+export async function withDirectives(call: Call, came: Buffer, { setup, record }: Around): Promise<Call> {
+  const { config, names } = setup
+  if (!config.directives.enabled) return call
+  const members = [...directiveMembers, `${names.prefix}execution-context`]
+  const found = directivesFromBody(came, call.untouched ? { members, parse: () => call.request } : { members })
+  if (!found) {
+    if (isDocument(call.headers['x-execution-context'])) record.misplacedDirectives = true
+    return call
+  }
+  record.directed = true
+  const fault = 'fault' in found ? found.fault : await faultOf(found.directives, setup)
+  if (fault === undefined && 'directives' in found) return carrying(call, found.directives)
+  if (config.directives.onInvalid === 'reject') throw invalid(fault ?? '')
+  record.directiveFault = fault
+  return call
+}
+
+interface Around {
+  readonly setup: Setup
+  readonly record: CallRecord
+}
+
+/** A translated body has lost the member: the runner is to find it too. */
+function carrying(call: Call, directives: Directives): Call {
+  if (call.untouched) return call.with({ directives })
+  return call.with({ directives }, { ...call.request, execution_context: directives })
+}
+
+/** The layers that read each member; where none of them is on, nobody would hold to what is asked. */
+const readers: Readonly<Record<Exclude<keyof Directives, 'debug_force_fallback'>, readonly string[]>> = {
+  routing: ['routing'],
+  cache: ['cache'],
+  system_prompt: ['prompt', 'postprocess'],
+  output_constraints: ['postprocess'],
+  auth: ['auth', 'rate-limit'],
+  rate_limit: ['rate-limit'],
+  safety: ['postprocess'],
+  custom_safety_rules: ['postprocess'],
+  post_processing_hooks: ['postprocess'],
+}
+
+async function faultOf(directives: Directives, { tightening }: Setup): Promise<string | undefined> {
+  const unread = Object.entries(readers).find(
+    ([member, names]) => Object.hasOwn(directives, member) && !names.some((name) => tightening.has(name)),
+  )
+  if (unread) return `execution_context.${unread[0]}`
+  try {
+    await readyFor(directives, tightening)
+    return undefined
+  } catch (reason) {
+    const error = gatewayErrorFrom(reason)
+    if (error.code === 'internal') throw error
+    return error.detail.field ?? 'execution_context'
+  }
+}
+
+function invalid(path: string): GatewayError {
+  return gatewayError('invalid_request', `the directive ${path} is not valid`, { field: path })
+}
+
+/** JSON, where a signed context would be: somebody put directives into the header. */
+function isDocument(header: string | undefined): boolean {
+  return header?.trimStart().startsWith('{') ?? false
+}

@@ -1,0 +1,74 @@
+import type { Acknowledgement } from '../../plugins/acknowledgement.ts'
+import type { Call } from '../../plugins/call.ts'
+import type { FallbackReason } from '../../plugins/execution-context-fallback.ts'
+import type { Mode } from '../../plugins/layer.ts'
+import type { Place } from '../../plugins/stack.ts'
+import { runnerMode, type Stage } from '../../plugins/stage.ts'
+import type { Fallback } from './fallback.ts'
+import type { FoldSeat } from './seats.ts'
+
+/** What the runner has said of a call, and about itself. */
+export interface RunnerSaid {
+  readonly acknowledgement: Acknowledgement
+  /** It stands in front of an engine that it does not control. */
+  readonly beside: boolean
+  /** Policy layers that it enforces in part only. */
+  readonly soft: readonly string[]
+}
+
+/** How one call is split between the gateway and the runner, as far as it has come. */
+export interface CallFold {
+  /** What each layer is to do at the runner; layers that are not asked there are not in it. In no order. */
+  readonly modes: Map<string, Mode>
+  /** The stage of each layer that is not simply in the gateway. */
+  readonly stages: Map<string, Stage>
+  /** Why a layer fell back, or was taken along by one that did. */
+  readonly fallbacks: Map<string, FallbackReason>
+  /** The call as each of those layers saw it here. */
+  readonly seen: Map<string, Call>
+  /** Layers whose gateway half has observed the call. */
+  readonly observed: Set<string>
+  /** How often the call was sent with a context; raised by every send. */
+  sends: number
+  /** Layers whose end a stream did not acknowledge: evidence against the runner. */
+  readonly unacknowledged: string[]
+  said: RunnerSaid | undefined
+  /** What the client is told beside the layers: the reason of the first fallback, or what was wrong with its directives. */
+  reason: FallbackReason | undefined
+  /** Where a layer sits for this call. */
+  placed(seat: FoldSeat, place: Place, call: Call): void
+  /** These layers are taken back. */
+  fellBack(layers: readonly string[], fallback: Fallback): void
+}
+
+/** Makes the {@link CallFold} of a call. */
+export function createCallFold(): CallFold {
+  const fold: CallFold = {
+    modes: new Map(),
+    stages: new Map(),
+    fallbacks: new Map(),
+    seen: new Map(),
+    observed: new Set(),
+    sends: 0,
+    unacknowledged: [],
+    said: undefined,
+    reason: undefined,
+    placed({ name, stage }, place, call) {
+      const mode = fold.fallbacks.has(name) ? undefined : runnerMode(stage, place)
+      if (stage !== 'gateway') fold.stages.set(name, stage)
+      if (mode) fold.modes.set(name, mode)
+      else fold.modes.delete(name)
+      if (mode) fold.seen.set(name, call)
+      if (place === 'observe') fold.observed.add(name)
+      else fold.observed.delete(name)
+    },
+    fellBack(layers, { reason }) {
+      fold.reason ??= reason
+      for (const name of layers) {
+        fold.fallbacks.set(name, reason)
+        fold.modes.delete(name)
+      }
+    },
+  }
+  return fold
+}

@@ -1,0 +1,86 @@
+import type { Call } from '../../plugins/call.ts'
+import type { Usage } from '../../plugins/chat.ts'
+import { directivesFromBody } from '../../plugins/directives.ts'
+import type { Layer } from '../../plugins/layer.ts'
+import { closureOf } from '../../plugins/legality.ts'
+import type { CallRecord } from '../call-record.ts'
+import type { Folding } from '../runner-client.ts'
+import type { CallFold } from './call-fold.ts'
+import type { Decides } from './decides.ts'
+import { type EndingParts, endFolded } from './ending.ts'
+import { Fallback } from './fallback.ts'
+import type { SendFolded } from './send.ts'
+
+/** How calls are split with runners, under one configuration. */
+export interface Folds {
+  /** What the client's call is sent with; for a call of which the runner is to do something. */
+  folding(fold: CallFold, record: CallRecord): Folding
+  /** A caller who is debugging wants every layer in the gateway for this call; undefined otherwise, or when they are there. */
+  forced(call: Call, fold: CallFold): Fallback | undefined
+  /**
+   * Takes observers out whose request the gateway has rewritten on the way: they are asked apart, about the call as they would have seen it.
+   */
+  leaveOut(call: Call, fold: CallFold): void
+  /** The layers to take back for a fallback, outermost first. */
+  closure(fold: CallFold, fallback: Fallback): readonly string[]
+  /** A call did not come to the runner, since the gateway refused or answered it: the layers that were named are asked what they would have said. */
+  tell(call: Call, record: CallRecord): void
+}
+
+/** What {@link Folds} are made from. */
+export interface FoldsParts extends Omit<EndingParts, 'used' | 'unacknowledged'> {
+  /** Every layer that is on, outermost first. */
+  readonly layers: readonly Layer[]
+  readonly send: SendFolded
+  readonly decides: Decides
+  /** The runner that all targets of routing are models of; undefined where there is no such one. */
+  readonly home: string | undefined
+  /** Directives are read from bodies. */
+  readonly directives: boolean
+}
+
+/** Makes the {@link Folds} of a configuration. */
+export function createFolds({ layers, send, decides, home, directives, acting }: FoldsParts): Folds {
+  const rewriting = new Set(layers.filter(({ rewrites }) => rewrites).map(({ name }) => name))
+  const chooser = layers.find(({ writes }) => writes.includes('target'))?.name
+  return {
+    folding: (fold, record) => ({
+      fold,
+      send,
+      home: chooser !== undefined && fold.modes.get(chooser) === 'enforce' ? home : undefined,
+      ended: (folded, ending, call) => {
+        const used = (usage: Usage): void => {
+          record.usage ??= usage
+        }
+        const unacknowledged = (names: readonly string[]): void => {
+          fold.unacknowledged.push(...names)
+        }
+        endFolded(fold, folded, ending, { call, parts: { acting, used, unacknowledged } })
+      },
+    }),
+    forced({ body }, fold) {
+      if (!directives || fold.modes.size === 0 || fold.reason === 'debug_force') return undefined
+      const asked = directivesFromBody(body)
+      if (!asked || !('directives' in asked) || !asked.directives.debug_force_fallback) return undefined
+      return new Fallback('debug_force', 'the caller asked for the gateway')
+    },
+    leaveOut(_call, fold) {
+      for (const [name, mode] of fold.modes) {
+        const seen = fold.seen.get(name)
+        if (mode !== 'observe' || !rewriting.has(name) || !seen) continue
+        fold.modes.delete(name)
+        decides.ask({ call: seen, modes: { [name]: 'observe' }, copy: true })
+      }
+    },
+    closure(fold, { layers: failing }) {
+      const folded = new Set([...fold.modes].filter(([, mode]) => mode === 'enforce').map(([name]) => name))
+      return closureOf(layers, folded, failing.length > 0 ? failing : [...folded])
+    },
+    tell(call, { fold }) {
+      if (!fold || fold.sends > 0 || fold.modes.size === 0 || call.signal.aborted) return
+      const named = layers.filter(({ name }) => fold.modes.has(name)).map(({ name }) => name)
+      const seen = fold.seen.get(named.at(-1) as string) ?? call
+      decides.ask({ call: seen, modes: Object.fromEntries(named.map((name) => [name, 'observe'])), copy: false })
+    },
+  }
+}

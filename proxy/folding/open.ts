@@ -1,0 +1,168 @@
+import type { GatewayConfig } from '../../config/schema.ts'
+import type { StoreConfig } from '../../config/store.ts'
+import type { Route } from '../../plugins/chat.ts'
+import type { HeaderNames } from '../../plugins/headers.ts'
+import type { Host } from '../../plugins/host.ts'
+import type { Acting, Layer } from '../../plugins/layer.ts'
+import type { LayerStage } from '../../plugins/stage.ts'
+import type { RunnerSettings } from '../runner-settings.ts'
+import { createContexts } from './context.ts'
+import { createDecides, type Decides } from './decides.ts'
+import { createSeatings, overrideOf, type Seating } from './folding.ts'
+import { createFolds, type Folds } from './folds.ts'
+import type { InstanceWatch } from './instance-parts.ts'
+import { createInstances, type Instances } from './instances.ts'
+import { ackKeys, activeKey } from './keys.ts'
+import { createPolicies, type Policies } from './policies.ts'
+import { createSendFolded } from './send.ts'
+import type { Stages } from './stages.ts'
+import { ask } from './wire.ts'
+
+/** What folding is opened with, for one configuration. */
+export interface FoldingParts {
+  readonly config: GatewayConfig<StoreConfig>
+  readonly names: HeaderNames
+  readonly host: Host
+  readonly layers: readonly Layer[]
+  readonly acting: ReadonlyMap<string, Acting>
+  readonly runners: readonly RunnerSettings[]
+  readonly stages: Stages
+  secretFile(path: string): Buffer
+  readonly watch: InstanceWatch & { decideDropped?(): void }
+}
+
+/** Where layers sit under one configuration, and the way to the runner processes. */
+export interface OpenedFolding {
+  seating(route: Route): Seating
+  readonly folds: Folds
+  readonly policies: Policies
+  /** Undefined without a key to sign with, or without a native runner: nothing folds then. */
+  readonly instances: Instances | undefined
+  readonly decides: Decides
+  stageOf(layer: string): LayerStage
+  close(): Promise<void>
+}
+
+/** Opens folding. Throws `config_invalid` for what cannot be folded. */
+export function openFolding(parts: FoldingParts): OpenedFolding {
+  const { config, names, host, layers, acting, stages } = parts
+  const on = layers.filter(({ name }) => acting.has(name))
+  const policies = createPolicies(config, host, layers)
+  const key = activeKey(config.signing, parts)
+  const iss = `foldgate-${host.secret('gateway id').toString('hex').slice(0, 16)}`
+  const native = parts.runners.some(({ kind }) => kind === 'native')
+  const folded = (): readonly string[] =>
+    on.map(({ name }) => name).filter((name) => !['gateway', 'rolled-back'].includes(stages.of(name).stage))
+  const instances =
+    key && native
+      ? createInstances({
+          runners: parts.runners,
+          ackKeys: ackKeys(config.runners, { file: host.file }),
+          key,
+          iss,
+          host,
+          policies,
+          layers,
+          watch: parts.watch,
+          standing: { layers: folded },
+        })
+      : undefined
+  const home = homeOf(config) ?? soleNative(parts.runners)
+  const contexts = key
+    ? createContexts({ layers, acting, key, iss, now: () => host.clock.now() })
+    : () => {
+        throw new TypeError('no key')
+      }
+  const policyOf = (route: Route) => policies.of(route)
+  const decides = createDecides({
+    contexts,
+    policyOf: ({ route }) => policyOf(route),
+    instanceFor: (call) => instances?.pick(call.facts.target?.[0]?.runner ?? home ?? ''),
+    async post({ line, ackKey }, headers, body) {
+      if (!ackKey) return undefined
+      const sent = { ...pairs(headers), 'content-type': 'application/json' }
+      const answer = await ask(
+        { line, closed: host.closed },
+        {
+          method: 'POST',
+          path: '/decide',
+          headers: sent,
+          body,
+          signed: true,
+          timeoutMs: 2_000,
+        },
+      )
+      return answer.header('x-layer-ack')
+    },
+    dropped: () => parts.watch.decideDropped?.(),
+  })
+  const order = on.map(({ name }) => name)
+  return {
+    seating: createSeatings({
+      layers: on,
+      acting,
+      stageOf: stages.of,
+      version: () => stages.version,
+      isSoft: (layer) => isSoft(layer, { policies, instances, runners: parts.runners }),
+      conversationHeader: names.conversationId,
+      ...(config.access.overrideScope === null
+        ? {}
+        : { override: overrideFor(config.access.overrideScope, names.override) }),
+    }),
+    folds: createFolds({
+      layers: on,
+      acting,
+      send: createSendFolded({ order, contexts, policyOf }),
+      decides,
+      home,
+      directives: config.directives.enabled,
+    }),
+    policies,
+    instances,
+    decides,
+    stageOf: stages.of,
+    async close() {
+      await instances?.close()
+    },
+  }
+}
+
+/** The one runner of all targets of routing, when routing is on. */
+function homeOf({ layers: sections }: GatewayConfig): string | undefined {
+  const routing = sections['routing'] as { readonly targets?: readonly { readonly runner: string }[] } | undefined
+  const runners = new Set(routing?.targets?.map(({ runner }) => runner))
+  return runners.size === 1 ? [...runners][0] : undefined
+}
+
+function soleNative(runners: readonly RunnerSettings[]): string | undefined {
+  const native = runners.filter(({ kind }) => kind === 'native')
+  return native.length === 1 ? native[0]?.name : undefined
+}
+
+function overrideFor(scope: string, header: string) {
+  return (call: Parameters<typeof overrideOf>[0], layer: string): 'gateway' | 'runner' | undefined =>
+    call.headers[header] !== undefined && call.facts.principal?.scopes.includes(scope)
+      ? overrideOf(call, header, layer)
+      : undefined
+}
+
+interface SoftFrom {
+  readonly policies: Policies
+  readonly instances: Instances | undefined
+  readonly runners: readonly RunnerSettings[]
+}
+
+/** Some runner has said that it enforces this layer's step only in part. */
+function isSoft(layer: string, { policies, instances, runners }: SoftFrom): boolean {
+  return runners.some(({ name }) =>
+    instances
+      ?.of(name)
+      .some((instance) => policies.all.some(({ digest }) => instance.report(digest)?.layers[layer]?.status === 'soft')),
+  )
+}
+
+function pairs(headers: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (let at = 0; at + 1 < headers.length; at += 2) found[headers[at] as string] = headers[at + 1] as string
+  return found
+}

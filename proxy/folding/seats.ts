@@ -1,0 +1,66 @@
+import type { Call } from '../../plugins/call.ts'
+import type { Acting, Layer } from '../../plugins/layer.ts'
+import type { Place, Seated } from '../../plugins/stack.ts'
+import type { LayerStage, Stage } from '../../plugins/stage.ts'
+import { isInShare, layerUnits, type Unit, unitOf } from './draw.ts'
+
+/** A layer with its place on one route, and the stage that it hangs on. */
+export interface FoldSeat extends Seated {
+  readonly stage: Stage
+}
+
+/** What seats are made from. */
+export interface SeatParts {
+  /** The layers of the route that are on, outermost first. */
+  readonly layers: readonly Layer[]
+  readonly acting: ReadonlyMap<string, Acting>
+  stageOf(layer: string): LayerStage
+  /** Its rule is enforced only in part where it is folded: the gateway keeps checking. */
+  isSoft(layer: string): boolean
+  /** The request header that names a conversation. */
+  readonly conversationHeader: string
+  /** On which side a caller with the right to choose wants a layer that is in canary; undefined: no wish. */
+  override?(call: Call, layer: string): 'gateway' | 'runner' | undefined
+}
+
+/** Share of native calls that the gateway half goes on observing. */
+const standingShare = 1 / 1_000
+
+/** The seats of one route, from the stages of its layers. Made once a change of stages; what hangs on the call is drawn. */
+export function seatsFor(parts: SeatParts): readonly FoldSeat[] {
+  const moving = parts.layers.some(({ name }) => parts.stageOf(name).stage === 'canary')
+  return parts.layers.map((layer, index): FoldSeat => {
+    const { stage, weight } = parts.stageOf(layer.name)
+    const tells = layer.writes.includes('principal')
+    const base = {
+      name: layer.name,
+      acting: parts.acting.get(layer.name) as Acting,
+      stage,
+      ...(tells ? { vetoes: true } : {}),
+    }
+    if (stage === 'canary') return { ...base, mode: 'enforce', draw: drawFor(layer, weight, parts) }
+    if (stage !== 'native') return { ...base, mode: 'enforce' }
+    // Who is calling must be known wherever something is drawn by it.
+    if ((tells && moving) || parts.isSoft(layer.name)) return { ...base, mode: 'observe' }
+    return { ...base, mode: 'away', draw: ({ id }) => (isStanding(id, index) ? 'observe' : 'away') }
+  })
+}
+
+function drawFor(layer: Layer, weight: number, parts: SeatParts): (call: Call) => Place | undefined {
+  const unit: Unit = layerUnits[layer.name] ?? 'conversation'
+  const auth = parts.layers.some(({ writes }) => writes.includes('principal'))
+  const units = { header: parts.conversationHeader, auth }
+  return (call) => {
+    const wish = parts.override?.(call, layer.name)
+    if (wish) return wish === 'runner' ? 'observe' : 'enforce'
+    const drawn = unitOf(call, unit, units)
+    // Only auth itself is asked before a caller is known, and asked again after it has spoken.
+    if (drawn === undefined) return layer.writes.includes('principal') ? undefined : 'enforce'
+    return isInShare(layer.name, drawn, weight) ? 'observe' : 'enforce'
+  }
+}
+
+/** Ids are random hex: each layer looks at digits of its own. */
+function isStanding(id: string, index: number): boolean {
+  return Number.parseInt(id.slice(index * 4, index * 4 + 4), 16) < standingShare * 65_536
+}

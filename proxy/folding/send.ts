@@ -1,0 +1,173 @@
+import { type Asked, verifyAcknowledgement } from '../../plugins/acknowledgement-verify.ts'
+import type { Call } from '../../plugins/call.ts'
+import type { Route } from '../../plugins/chat.ts'
+import type { ContextModes } from '../../plugins/execution-context-facts.ts'
+import {
+  type ContextRefusal,
+  fallbackReasonFromRefusal,
+  refusalFromProblem,
+} from '../../plugins/execution-context-refusal.ts'
+import type { VerifyingKey } from '../../plugins/jws-key.ts'
+import type { Exchange } from '../exchange.ts'
+import type { CallFold, RunnerSaid } from './call-fold.ts'
+import type { ContextAsk, SealedSend } from './context.ts'
+import { Fallback } from './fallback.ts'
+import type { Instance } from './instance.ts'
+import type { FoldedPolicy } from './policies.ts'
+
+/** What it takes to send calls with a context. */
+export interface SendParts {
+  /** The layers of a route, outermost first. */
+  readonly order: readonly string[]
+  readonly contexts: (ask: ContextAsk) => SealedSend
+  policyOf(route: Route): FoldedPolicy | undefined
+}
+
+/** One call, split, on its way to one runner process. */
+export interface FoldedCall {
+  readonly call: Call
+  readonly fold: CallFold
+  readonly instance: Instance | undefined
+}
+
+/** The bytes of one request, and how it is sent with given headers. */
+export interface FoldedRequest {
+  readonly body: Buffer
+  /** `seal` makes the headers of one send; it is called again should the request have to go out once more. */
+  send(seal: () => readonly string[]): Promise<Exchange>
+}
+
+/** An answer that was acknowledged, and what its end will be held against. */
+export interface FoldedExchange {
+  readonly exchange: Exchange
+  readonly said: RunnerSaid
+  readonly asked: Asked
+}
+
+/** Sends a call with its context. Throws {@link Fallback} for what the runner could not do of it, before anything was served. */
+export type SendFolded = (folded: FoldedCall, request: FoldedRequest) => Promise<FoldedExchange>
+
+/** Makes {@link SendFolded}: what a runner that forgot or restarted refuses is put right and sent once more. */
+export function createSendFolded(parts: SendParts): SendFolded {
+  return async (folded, request) => {
+    for (let cured = false; ; cured = true) {
+      const { instance, ackKey, policy, seal } = await prepared(parts, folded, request.body)
+      let sealed: SealedSend | undefined
+      const exchange = await request.send(() => {
+        sealed = seal()
+        return sealed.headers
+      })
+      const refusal = await refusalIn(exchange)
+      if (!refusal && sealed) {
+        const { context } = sealed
+        const asked = { context, key: ackKey, versions: policy.versions }
+        return acknowledged(exchange, { instance, asked })
+      }
+      if (!refusal) throw new Fallback('runner-error', 'the call was not sent')
+      if (cured || !(await cure(instance, refusal, policy.digest))) {
+        throw new Fallback(fallbackReasonFromRefusal(refusal), refusal.detail, refusal.layer ? [refusal.layer] : [])
+      }
+    }
+  }
+}
+
+interface Prepared {
+  readonly instance: Instance
+  readonly ackKey: VerifyingKey
+  readonly policy: FoldedPolicy
+  /** Makes the context of one more send. */
+  seal(): SealedSend
+}
+
+async function prepared(parts: SendParts, { call, fold, instance }: FoldedCall, body: Buffer): Promise<Prepared> {
+  const policy = parts.policyOf(call.route)
+  if (!policy) throw new Fallback('policy-unknown', `no policy for the route ${call.route}`)
+  if (!instance) throw new Fallback('unsupported-layer', 'the runner is not one that executes layers')
+  if (!instance.capabilities) await instance.ready
+  const { capabilities, ackKey } = instance
+  if (!ackKey)
+    throw new Fallback('unsupported-layer', 'the key of the acknowledgements of the runner is not configured')
+  if (!capabilities) throw new Fallback('runner-error', 'the runner has not said what it can do')
+  if (!instance.report(policy.digest)) await registered(instance, policy)
+  requireAble(instance, policy, fold)
+  const ask = {
+    call,
+    body,
+    modes: modesOf(parts.order, fold),
+    shadow: false,
+    aud: capabilities.boot,
+    maxBytes: capabilities.maxContextBytes,
+    policy,
+  }
+  return { instance, ackKey, policy, seal: () => parts.contexts({ ...ask, attempt: ++fold.sends }) }
+}
+
+async function registered(instance: Instance, policy: FoldedPolicy): Promise<void> {
+  try {
+    await instance.register(policy.digest)
+  } catch (reason) {
+    throw new Fallback('policy-unknown', reason instanceof Error ? reason.message : 'the policy was not registered')
+  }
+}
+
+/** A layer that is to observe and cannot is left out; one that is to enforce and cannot falls back. */
+function requireAble(instance: Instance, { digest }: FoldedPolicy, fold: CallFold): void {
+  const unable: { name: string; why: NonNullable<ReturnType<Instance['whyNot']>> }[] = []
+  for (const [name, mode] of fold.modes) {
+    const why = instance.whyNot(name, digest)
+    if (!why) continue
+    if (mode === 'observe') fold.modes.delete(name)
+    else unable.push({ name, why })
+  }
+  const [first] = unable
+  if (first)
+    throw new Fallback(
+      first.why.reason,
+      first.why.words,
+      unable.map(({ name }) => name),
+    )
+}
+
+/** In the order of the route, outermost first. */
+function modesOf(order: readonly string[], { modes }: CallFold): ContextModes {
+  const listed = order.flatMap((name) => {
+    const mode = modes.get(name)
+    return mode ? [[name, mode] as const] : []
+  })
+  return Object.fromEntries(listed)
+}
+
+const maxProblemBytes = 4_096
+
+async function refusalIn(exchange: Exchange): Promise<ContextRefusal | undefined> {
+  const type = exchange.headers['content-type']
+  if (exchange.status < 400 || !type?.startsWith('application/problem+json')) return undefined
+  return refusalFromProblem(exchange.status, type, await exchange.whole(maxProblemBytes))
+}
+
+/** Puts right what made the runner refuse: it forgot the policy, or it is another process than before. */
+async function cure(instance: Instance, { code }: ContextRefusal, digest: string): Promise<boolean> {
+  if (code === 'policy-unknown' || code === 'audience') await instance.renew(digest)
+  else if (code === 'unsupported') await instance.refresh()
+  else return false
+  return true
+}
+
+/** The runner's word for what it did. An answer without it is not passed on: nobody knows which layers have seen it. */
+function acknowledged(exchange: Exchange, { instance, asked }: { instance: Instance; asked: Asked }): FoldedExchange {
+  const header = exchange.headers['x-layer-ack']
+  const verified = verifyAcknowledgement(typeof header === 'string' ? header : undefined, asked)
+  if (!verified.ok) {
+    exchange.drop()
+    const failed = exchange.status >= 500 && verified.mismatch === 'absent'
+    if (failed) throw new Fallback('runner-error', `the runner answered ${exchange.status}`)
+    const words = `the acknowledgement does not hold: ${verified.mismatch}${verified.layer ? ` (${verified.layer})` : ''}`
+    throw new Fallback('not-acknowledged', words, verified.layer ? [verified.layer] : [])
+  }
+  const { acknowledgement } = verified
+  instance.noticed(acknowledgement.runner)
+  const layers = instance.report(asked.context.pol)?.layers ?? {}
+  const soft = Object.keys(layers).filter((name) => layers[name]?.status === 'soft')
+  const said = { acknowledgement, beside: instance.capabilities?.placement === 'beside-engine', soft }
+  return { exchange, said, asked }
+}
