@@ -59,6 +59,8 @@ test.each([
   ['GET /-/config', { authorization: `Bearer ${'x'.repeat(10_000)}` }, 'unauthenticated'],
   ['POST /-/drain', { ...operator, ...json }, 'oncall operator verified'],
   ['POST /-/drain', { ...viewer, ...json }, 'forbidden'],
+  ['POST /-/layers/cache/rollback', { ...viewer, ...json }, 'forbidden'],
+  ['POST /-/layers/cache/rollback', { ...operator, ...json }, 'oncall operator verified'],
   ['POST /-/drain', operator, 'unsupported_media_type'],
   ['POST /-/drain', { ...operator, 'content-type': 'text/plain' }, 'unsupported_media_type'],
   ['POST /-/drain', { ...operator, 'content-type': 'application/jsonx' }, 'unsupported_media_type'],

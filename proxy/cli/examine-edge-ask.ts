@@ -14,7 +14,8 @@ export interface Trial {
   readonly kind: 'models' | 'refusal' | 'chat' | 'stream'
   readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly body?: unknown
+  /** Made with the digits of the one who asks. */
+  readonly body?: (nonce: string) => unknown
 }
 
 /** How one went: what came back, and when. */
@@ -47,7 +48,7 @@ const mostBytes = 4_194_304
 /** Makes one trial, on a connection of its own. Throws `runner_unreachable` saying why. */
 export function tryOnce({ url, apiKey, names }: EdgeHop, { method, path, body }: Trial): Promise<TrialAnswer> {
   const nonce = randomBytes(16).toString('hex')
-  const text = body === undefined ? undefined : JSON.stringify(body)
+  const text = body === undefined ? undefined : JSON.stringify(body(nonce))
   const headers = {
     ...nonceHeaders(nonce, names),
     ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),

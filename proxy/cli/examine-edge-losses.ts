@@ -42,6 +42,8 @@ export function lossesIn(compared: Compared): readonly Loss[] {
     const words = `${trial.title} is answered ${via.status}, not by the gateway, which answers ${direct.status}`
     return [direct.status >= 400 ? { kind: 'error-page', words } : { kind: 'status', words }]
   }
+  // The gateway itself said something else this time: only what it saw of the request can be compared.
+  if (direct.status !== via.status) return requestLosses(compared)
   const about = trial.kind === 'stream' ? [...streamLosses(compared)] : []
   return [...responseLosses(compared), ...requestLosses(compared), ...bodyLosses(compared), ...about]
 }

@@ -18,14 +18,30 @@ export interface EdgeQuestion {
 
 const listing: Trial = { title: 'the list of models', kind: 'models', method: 'GET', path: '/v1/models' }
 // The gateway refuses it by itself: no layer and no runner is asked.
-const refusal: Trial = { title: 'a refused request', kind: 'refusal', method: 'POST', path: '/v1/models', body: {} }
+const refusal: Trial = {
+  title: 'a refused request',
+  kind: 'refusal',
+  method: 'POST',
+  path: '/v1/models',
+  body: () => ({}),
+}
 
 function chats(model: string): Trial[] {
   const chat = { method: 'POST', path: '/v1/chat/completions' } as const
-  const messages = [{ role: 'user', content: 'Count from one to ten in words.' }]
+  // No two alike: a stored answer would come at once, and tell nothing of buffers.
+  const asked = (nonce: string, more: object) => ({
+    model,
+    messages: [{ role: 'user', content: `Count from one to ten in words. This is check ${nonce}.` }],
+    ...more,
+  })
   return [
-    { ...chat, title: 'a chat', kind: 'chat', body: { model, messages, max_tokens: 1 } },
-    { ...chat, title: 'a streamed chat', kind: 'stream', body: { model, messages, max_tokens: 16, stream: true } },
+    { ...chat, title: 'a chat', kind: 'chat', body: (nonce) => asked(nonce, { max_tokens: 1 }) },
+    {
+      ...chat,
+      title: 'a streamed chat',
+      kind: 'stream',
+      body: (nonce) => asked(nonce, { max_tokens: 16, stream: true }),
+    },
   ]
 }
 
@@ -140,15 +156,18 @@ interface LossesAt {
 function lossesAt({ tried }: Hop, { straight, names }: Omit<Compared, 'hops'>): LossesAt {
   const losses = new Map<string, Loss>()
   const failures: string[] = []
-  tried.forEach((each, index) => {
+  for (const [index, each] of tried.entries()) {
     const direct = straight[index]
-    if (!direct || 'failed' in direct) return
-    if ('failed' in each) return void failures.push(`${each.trial.title}: ${each.failed}`)
+    if (!direct || 'failed' in direct) continue
+    if ('failed' in each) {
+      failures.push(`${each.trial.title}: ${each.failed}`)
+      continue
+    }
     for (const loss of lossesIn({ trial: each.trial, direct: direct.answer, via: each.answer, names })) {
       const key = `${loss.kind} ${loss.name ?? ''}`
       if (!losses.has(key)) losses.set(key, loss)
     }
-  })
+  }
   return { losses, failures }
 }
 
