@@ -1,4 +1,4 @@
-import { parseDictionary, serializeDictionary } from 'structured-headers'
+import { parseDictionary } from 'structured-headers'
 
 /** The header that carries the caller's credentials to a runner that verifies them. Over loopback or TLS only. */
 export const credentialHeader = 'x-caller-credential'
@@ -14,10 +14,13 @@ export function textFromCredentials(
   headers: Readonly<Record<string, string>>,
   names: readonly string[],
 ): string | undefined {
-  const found = names.filter((name) => headers[name])
-  if (found.length === 0) return undefined
-  const members = found.map((name) => [name, [bytesFrom(headers[name] as string), new Map()]] as const)
-  return serializeDictionary(new Map(members) as Parameters<typeof serializeDictionary>[0])
+  // Each call pays for it, and a general serialiser takes ten times as long for the same text.
+  let text = ''
+  for (const name of names) {
+    const value = headers[name]
+    if (value) text += `${text ? ', ' : ''}${name}=:${Buffer.from(value, 'latin1').toString('base64')}:`
+  }
+  return text || undefined
 }
 
 /** The credential headers that {@link textFromCredentials} wrote; undefined for anything else. */
@@ -33,10 +36,4 @@ export function credentialsFromText(text: string): Readonly<Record<string, strin
   } catch {
     return undefined
   }
-}
-
-/** Node gives header values as one character a byte. */
-function bytesFrom(value: string): ArrayBuffer {
-  const bytes = Buffer.from(value, 'latin1')
-  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
 }

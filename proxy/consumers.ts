@@ -41,6 +41,8 @@ export interface Consumers {
   note(call: ConsumerCall): boolean
   /** Those who asked last first. */
   list(): readonly Consumer[]
+  /** Most that are remembered. */
+  readonly capacity: number
   /** How many were forgotten because others came. */
   readonly forgotten: number
 }
@@ -55,6 +57,11 @@ export interface ConsumersView {
 
 /** Most consumers that are remembered. */
 export const consumerCapacity = 1_000
+
+/** The table as the admin port shows it. */
+export function viewOfConsumers(table: Consumers): ConsumersView {
+  return { consumers: table.list(), capacity: table.capacity, forgotten: table.forgotten }
+}
 
 /** Makes the table. Nothing a caller writes goes into it but names that were verified and the cleaned family of its user agent. */
 export function createConsumers(capacity = consumerCapacity): Consumers {
@@ -76,6 +83,7 @@ export function createConsumers(capacity = consumerCapacity): Consumers {
       return before?.tier !== consumer.tier
     },
     list: () => [...known.values()].toReversed(),
+    capacity,
     get forgotten() {
       return forgotten
     },

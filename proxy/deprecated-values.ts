@@ -40,15 +40,14 @@ export function deprecatedValue(name: DeprecatedName, sources: ValueSources): st
   return part && value(part, sources)
 }
 
-/** Where the runner decides, its word counts and nobody else's. */
-function partOf(layer: string, { record: { fold, layers }, overheard }: ValueSources): Part | undefined {
+/** Where the runner decides, its word counts and nobody else's; else whoever was asked here has decided. */
+function partOf(layer: string, { record: { fold }, overheard }: ValueSources): Part | undefined {
   if (fold?.modes.get(layer) === 'enforce') {
     const there = fold.said?.acknowledgement.layers[layer]
     return there && { there }
   }
   const here = overheard.verdicts.get(layer)
-  const decided = layers.some(({ name, mode }) => name === layer && mode === 'enforce')
-  return here && decided ? { here } : undefined
+  return here && { here }
 }
 
 type ValueOf = (part: Part, sources: ValueSources) => string | undefined

@@ -87,6 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     drain,
     flights,
     stories,
+    consumers: equipment.consumers,
     metrics,
     log,
     startedAt: Date.now(),

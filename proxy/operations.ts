@@ -3,6 +3,7 @@ import type { LogLevel } from '../config/sections.ts'
 import type { LayerView } from './admin/layer-view.ts'
 import type { Health, Operations, StatusView } from './admin/operations.ts'
 import type { Memory } from './admin/stories.ts'
+import { type Consumers, viewOfConsumers } from './consumers.ts'
 import type { Drain } from './drain.ts'
 import type { Flights } from './flights.ts'
 import type { Stages } from './folding/stages.ts'
@@ -23,6 +24,7 @@ export interface OperationsParts {
   readonly drain: Drain
   readonly flights: Flights
   readonly stories: Memory<PastCall>
+  readonly consumers: Consumers
   readonly metrics: Metrics
   readonly log: GatewayLog
   readonly startedAt: number
@@ -49,6 +51,7 @@ export function createOperations(parts: OperationsParts): Operations {
     },
     explainLayer: (name) => layerStory(name, { setup: setup(), stages }, shown()),
     ...createStageChanges({ setup, stages, views }),
+    consumers: () => viewOfConsumers(parts.consumers),
     drain(by, reason) {
       log.info({ by: by.name, reason }, 'told to drain')
       drain.begin()

@@ -112,11 +112,11 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
 }
 
 function countFold({ metrics }: Rooms, { fallbacks, unacknowledged }: CallFold): void {
-  for (const [layer, reason] of fallbacks) {
-    metrics.fallback(layer, reason)
-    if (reason === 'not-acknowledged') metrics.missingHeader('x-layer-ack', 'runner-out')
-    if (reason === 'context-refused') metrics.missingHeader('x-execution-context', 'runner-in')
-  }
+  for (const [layer, reason] of fallbacks) metrics.fallback(layer, reason)
+  // Once a call, however many layers went without it.
+  const reasons = new Set(fallbacks.values())
+  if (reasons.has('not-acknowledged')) metrics.missingHeader('x-layer-ack', 'runner-out')
+  if (reasons.has('context-refused')) metrics.missingHeader('x-execution-context', 'runner-in')
   for (const layer of unacknowledged) metrics.unacknowledged(layer)
   if (unacknowledged.length > 0) metrics.missingHeader('x-layer-ack-end', 'runner-out')
 }

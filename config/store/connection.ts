@@ -13,6 +13,10 @@ export interface Sender {
 export interface Connection extends Sender {
   /** Every server that holds keys. */
   masters(): readonly Sender[]
+  /** The server that keeps a key, over the very connection that writes to it go through, as `WAIT` needs it. */
+  keeperOf(key: string): Promise<Sender>
+  /** Hears what is published on a channel from now on. The connection is good for nothing else afterwards. */
+  listen(channel: string, heard: () => void): Promise<void>
   /** Closes it at once; commands under way fail. */
   drop(): void
 }

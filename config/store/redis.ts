@@ -29,8 +29,21 @@ export async function connectRedis(config: StoreConfig, lost: (why: string) => v
   return {
     ...senderOver(client),
     masters: () => (client instanceof Cluster ? client.nodes('master').map(senderOver) : [senderOver(client)]),
+    keeperOf: async (key) => senderOver(client instanceof Cluster ? await keeperIn(client, key) : client),
+    async listen(channel, heard) {
+      client.on('message', (on: string) => void (on === channel && heard()))
+      await client.subscribe(channel)
+    },
     drop: () => client.disconnect(),
   }
+}
+
+async function keeperIn(cluster: Cluster, key: string): Promise<Redis> {
+  const slot = Number(await cluster.call('CLUSTER', 'KEYSLOT', key))
+  const address = cluster.slots[slot]?.[0]
+  const keeper = cluster.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address)
+  if (!keeper) throw gatewayError('store_lost', 'no server of the cluster keeps that key now')
+  return keeper
 }
 
 function senderOver(client: Redis | Cluster): Sender {

@@ -1,6 +1,7 @@
 import { logLevels } from '../../config/sections.ts'
 import { gatewayError } from '../../plugins/errors.ts'
 import { createSchema } from '../../plugins/schema.ts'
+import { consumers } from './consumers-endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Operations, Probe } from './operations.ts'
 import { answerFromHealth } from './probes.ts'
@@ -114,6 +115,7 @@ export const endpoints: readonly Endpoint[] = [
   look('/-/status', (operations) => operations.status()),
   look('/-/layers', (operations) => ({ layers: operations.layers() })),
   ...stageEndpoints,
+  consumers,
   look('/-/config', (operations) => operations.config()),
   explain,
   reload,
@@ -124,7 +126,4 @@ export const endpoints: readonly Endpoint[] = [
 ]
 
 /** Endpoints that a later version has; asking for one is told so instead of a plain "not found". */
-export const laterEndpoints: readonly RegExp[] = [
-  /^\/-\/(freeze|degrade|diffs|evidence|consumers|analysis|peers)$/,
-  /^\/$/,
-]
+export const laterEndpoints: readonly RegExp[] = [/^\/-\/(freeze|degrade|diffs|evidence|analysis|peers)$/, /^\/$/]

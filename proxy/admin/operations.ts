@@ -1,6 +1,7 @@
 import type { AdminRole } from '../../config/admin.ts'
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
+import type { ConsumersView } from '../consumers.ts'
 import type { LayerStory, LayerView } from './layer-view.ts'
 import type { RunnerView } from './runner-view.ts'
 import type { ChangeView, StageOutcome, StageVerb } from './stage-view.ts'
@@ -88,6 +89,8 @@ export interface Operations {
   rollbackAll(by: ChangedBy): StageOutcome
   /** The latest changes of stages, latest last: at most `limit` of them. */
   history(limit: number): readonly ChangeView[]
+  /** Who still asks for old headers. */
+  consumers(): ConsumersView
   /** Starts draining; asking again changes nothing. */
   drain(by: Actor, reason: string | undefined): void
   /**

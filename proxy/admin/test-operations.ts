@@ -1,7 +1,9 @@
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
+import type { Consumer } from '../consumers.ts'
 import type { LayerStory, LayerView } from './layer-view.ts'
 import type { ChangedBy, Health, Operations } from './operations.ts'
+import type { RunnerView } from './runner-view.ts'
 import type { StageOutcome, StageVerb } from './stage-view.ts'
 import type { CallStory } from './stories.ts'
 
@@ -35,6 +37,9 @@ export interface FakeGateway {
   health: Health
   reload: ReloadOutcome
   problems: string[]
+  consumers: Consumer[]
+  runners: RunnerView[]
+  layers: readonly LayerView[]
   /** Lets everybody who waits for the end of the drain go. */
   readonly end: (drained?: boolean) => void
 }
@@ -47,6 +52,9 @@ export function createFakeGateway(): FakeGateway {
     health: [{ name: 'ping', ok: true }],
     reload: { ok: true, changed: true, at: Date.now(), by: 'start', faults: [], warnings: [], digest: 'd'.repeat(64) },
     problems: [],
+    consumers: [],
+    runners: [runner],
+    layers,
     ended: ended.promise,
     end: (drained = true) => ended.resolve(drained),
   }
@@ -87,14 +95,15 @@ function looks(fake: Fake): Omit<Operations, Change> {
       config: fake.reload.digest,
       lastReload: fake.reload,
       store: { kind: 'embedded', up: true },
-      runners: [runner],
-      layers,
+      runners: fake.runners,
+      layers: fake.layers,
     }),
     layers: () => layers,
     config: () => ({ config: shown, digest: fake.reload.digest, lastReload: fake.reload }),
     explain: (id) => (id === story.requestId || id === story.id ? story : undefined),
     explainLayer: (name) => layerStory(name),
     history: () => [],
+    consumers: () => ({ consumers: fake.consumers, capacity: 1_000, forgotten: 0 }),
   }
 }
 

@@ -2,6 +2,8 @@ import { GatewayError } from '../../plugins/errors.ts'
 import type { ConfigView, StatusView } from '../admin/operations.ts'
 import type { AdminClient } from './admin-client.ts'
 import { clockFindings, type Examined } from './examine.ts'
+import { examineConsumers } from './examine-consumers.ts'
+import { processFindings } from './examine-processes.ts'
 import { broken, doubtful, type Finding, fine } from './finding.ts'
 
 /** What an admin port says about its gateway, and the configuration it shows, if it lets us see it. */
@@ -35,7 +37,8 @@ export async function examineAdmin(admin: AdminClient): Promise<AdminExamination
 
 async function withStatus(admin: AdminClient, findings: readonly Finding[]): Promise<AdminExamination> {
   const check = `gateway ${admin.url}`
-  const { problems, lastReload } = await admin.get<StatusView>('/-/status')
+  const status = await admin.get<StatusView>('/-/status')
+  const { problems, lastReload } = status
   const { config } = await admin.get<ConfigView>('/-/config')
   const complaints = problems.map((problem) => broken(check, problem, 'foldgate status says more'))
   const refused = lastReload.ok
@@ -47,5 +50,7 @@ async function withStatus(admin: AdminClient, findings: readonly Finding[]): Pro
           'correct the file; foldgate check names every fault',
         ),
       ]
-  return { findings: [...findings, ...complaints, ...refused], shown: config as Examined['config'] }
+  const old = await examineConsumers(admin)
+  const all = [...findings, ...complaints, ...refused, ...processFindings(status), ...old]
+  return { findings: all, shown: config as Examined['config'] }
 }

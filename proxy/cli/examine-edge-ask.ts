@@ -30,6 +30,8 @@ export interface TrialAnswer {
   /** Milliseconds from the head of the request to the first and to the last byte of the body. */
   readonly firstMs: number
   readonly lastMs: number
+  /** The longest time between two reads of the body, in milliseconds. */
+  readonly silenceMs: number
 }
 
 /** Where trials go, and with what. */
@@ -54,6 +56,8 @@ export function tryOnce({ url, apiKey, names }: EdgeHop, { method, path, body }:
     ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
     ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
     'user-agent': 'foldgate-doctor',
+    // As most clients do: an edge that compresses streams shows it then.
+    'accept-encoding': 'gzip',
   }
   const target = new URL(url + path)
   const open = target.protocol === 'https:' ? requestHttps : requestHttp
@@ -66,10 +70,12 @@ export function tryOnce({ url, apiKey, names }: EdgeHop, { method, path, body }:
     }
     const sent = open(target, { method, headers, agent: false, signal: late }, (reply) => {
       const parts: Buffer[] = []
-      let [firstMs, lastMs, size] = [0, 0, 0]
+      let [firstMs, lastMs, silenceMs, size] = [0, 0, 0, 0]
       reply.on('data', (part: Buffer) => {
-        lastMs = performance.now() - start
-        if (parts.length === 0) firstMs = lastMs
+        const at = performance.now() - start
+        if (parts.length === 0) firstMs = at
+        else silenceMs = Math.max(silenceMs, at - lastMs)
+        lastMs = at
         size += part.length
         if (size > mostBytes) reply.destroy(gatewayError('runner_protocol', 'the answer is too large'))
         else parts.push(part)
@@ -87,6 +93,7 @@ export function tryOnce({ url, apiKey, names }: EdgeHop, { method, path, body }:
           nonce,
           firstMs,
           lastMs,
+          silenceMs,
         })
       })
     })

@@ -173,9 +173,8 @@ function* streamLosses({ direct, via, names }: Compared): Generator<Loss> {
     const words = `cache-control of streams loses ${dropped.join(' and ')}: what is behind the edge may store or change them`
     yield { kind: 'cache-control', name: 'cache-control', words }
   }
-  const [spread, left] = [direct.lastMs - direct.firstMs, via.lastMs - via.firstMs]
-  if (spread >= tellingMs && left < spread / 3) {
-    const words = `streams are held back: the first event comes after ${Math.round(via.firstMs)} ms, the last ${Math.round(left)} ms later; directly ${Math.round(direct.firstMs)} ms and ${Math.round(spread)} ms`
+  if (isHeldBack(direct, via)) {
+    const words = `streams are held back: directly events come from ${timesOf(direct)}, through the edge from ${timesOf(via)}`
     yield { kind: 'buffered', words }
   }
   if (
@@ -189,4 +188,15 @@ function* streamLosses({ direct, via, names }: Compared): Generator<Loss> {
     const words = `the trailer ${status} of streams does not reach clients: the last word on layers that act during generation is lost`
     yield { kind: 'trailer', name: status, words }
   }
+}
+
+/** Everything comes at once, or after a first part all the rest does. */
+function isHeldBack(direct: TrialAnswer, via: TrialAnswer): boolean {
+  const [spread, left] = [direct.lastMs - direct.firstMs, via.lastMs - via.firstMs]
+  if (spread < tellingMs) return false
+  return left < spread / 3 || (direct.silenceMs < spread / 2 && via.silenceMs > left * 0.7)
+}
+
+function timesOf({ firstMs, lastMs, silenceMs }: TrialAnswer): string {
+  return `${Math.round(firstMs)} to ${Math.round(lastMs)} ms with at most ${Math.round(silenceMs)} ms between two`
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { startProcess } from '../../test/support/processes.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import { entry, foldgate, nobody } from './test-command.ts'
+import { entry, foldgate, foldgateHere, nobody } from './test-command.ts'
 
 const preset = fileURLToPath(new URL('../../config/presets/default.yaml', import.meta.url))
 
@@ -16,7 +16,9 @@ test('help lists every verb that is there and no other, and each explains itself
     ...['serve', 'check', 'compile', 'runner', 'status', 'layers', 'explain', 'history'],
     ...['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback', 'doctor', 'drain', 'key'],
   ])
-  const helps = await Promise.all(verbs.filter((verb) => verb !== 'runner').map((verb) => foldgate([verb, '--help'])))
+  const helps = await Promise.all(
+    verbs.filter((verb) => verb !== 'runner').map((verb) => foldgateHere([verb, '--help'])),
+  )
   for (const help of helps) {
     expect(help.code).toBe(0)
     expect(help.out).toMatch(/^usage: foldgate /)

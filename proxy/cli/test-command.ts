@@ -5,6 +5,9 @@ import { afterEach } from 'vitest'
 import { startProcess } from '../../test/support/processes.ts'
 import { type AdminOptions, type RunningAdmin, startAdmin } from '../admin/listener.ts'
 import { createFakeGateway } from '../admin/test-operations.ts'
+import { runCommandLine } from './command-line.ts'
+import type { Io } from './verb.ts'
+import { verbs } from './verbs.ts'
 
 /** The command line's own file. */
 export const entry: string = fileURLToPath(new URL('./foldgate.ts', import.meta.url))
@@ -17,6 +20,21 @@ export async function foldgate(args: readonly string[], env: Record<string, stri
   const child = await startProcess({ args: [entry, ...args], env })
   const { code } = await child.exit
   return { code, out: child.stdout, err: child.stderr }
+}
+
+/** Runs one command in this process, to its end: the command line with its verbs as they are, only the process around it is ours. */
+export async function foldgateHere(args: readonly string[]) {
+  const [out, err]: [string[], string[]] = [[], []]
+  const io: Io = {
+    out: (text) => void out.push(`${text}\n`),
+    say: (text) => void err.push(`${text}\n`),
+    env: {},
+    color: false,
+    terminal: false,
+    signal: new AbortController().signal,
+  }
+  const code = await runCommandLine(args, verbs, io)
+  return { code, out: out.join(''), err: err.join('') }
 }
 
 const admins: RunningAdmin[] = []

@@ -1,6 +1,6 @@
 import type { Acknowledgement } from '../../plugins/acknowledgement.ts'
 import type { Call } from '../../plugins/call.ts'
-import type { FallbackReason } from '../../plugins/execution-context-fallback.ts'
+import { type FallbackReason, isEvidence } from '../../plugins/execution-context-fallback.ts'
 import type { Mode } from '../../plugins/layer.ts'
 import type { Place } from '../../plugins/stack.ts'
 import { runnerMode, type Stage } from '../../plugins/stage.ts'
@@ -41,6 +41,14 @@ export interface CallFold {
   fellBack(layers: readonly string[], fallback: Fallback): void
 }
 
+/**
+ * What the runner is still to do of a layer that has fallen back: it observes where it could have acted, so that who provokes fallbacks
+ * finds its counters as full as the gateway's.
+ */
+function modeAfter(reason: FallbackReason): Mode | undefined {
+  return isEvidence(reason) ? undefined : 'observe'
+}
+
 /** Makes the {@link CallFold} of a call. */
 export function createCallFold(): CallFold {
   const fold: CallFold = {
@@ -54,7 +62,8 @@ export function createCallFold(): CallFold {
     said: undefined,
     reason: undefined,
     placed({ name, stage }, place, call) {
-      const mode = fold.fallbacks.has(name) ? undefined : runnerMode(stage, place)
+      const reason = fold.fallbacks.get(name)
+      const mode = reason ? modeAfter(reason) : runnerMode(stage, place)
       if (stage !== 'gateway') fold.stages.set(name, stage)
       if (mode) fold.modes.set(name, mode)
       else fold.modes.delete(name)

@@ -6,6 +6,8 @@ export interface Case {
   readonly layers: boolean
   readonly stream: boolean
   readonly unique: boolean
+  /** Every layer at the runner, which is scripted: what is measured is the gateway. */
+  readonly folded?: boolean
   /** The bare proxy instead of the gateway. */
   readonly bare?: boolean
   /** Streams of 100 tokens, each by itself, instead of a flood. */
@@ -18,6 +20,7 @@ export const cases: Readonly<Record<string, Case>> = {
   none: { layers: false, stream: false, unique: true },
   six: { layers: true, stream: false, unique: true },
   hit: { layers: true, stream: false, unique: false },
+  folded: { layers: true, stream: false, unique: true, folded: true },
   spliced: { layers: false, stream: true, unique: true },
   stream: { layers: true, stream: true, unique: true },
   tokens: { layers: false, stream: true, unique: true, paced: true },
@@ -31,37 +34,27 @@ export function caseNamed(name: string): Case {
   return found
 }
 
-/** How a case is started, beside what is in it. */
-export interface CasePlan extends ProcessPlan {
-  readonly case: Case
-  /** Port of what is behind it; default: the scripted upstream of the rig that suits it. */
-  readonly upstream?: number
-  /** Redis for its state, and for the profile that auth looks up; absent: the embedded store, and no profile. */
-  readonly redis?: string
-}
-
 /** A case that runs: its process, and how it is asked. */
 export interface RunningCase {
   readonly proxy: RunningProxy
-  /** All its processes, where it is more than {@link proxy}. */
-  readonly pids?: readonly number[]
   readonly subject: Subject & { readonly pid: number }
   /** What a saturated measurement of it is made with. */
   readonly load: { readonly bodyBytes: number; readonly stream: boolean; readonly connections: number }
 }
 
 /** Starts the process of a case; `name` is how its subject is called. */
-export async function startCase(rig: Rig, name: string, plan: CasePlan): Promise<RunningCase> {
-  const { layers, stream, unique, bare, paced } = plan.case
+export async function startCase(rig: Rig, name: string, plan: ProcessPlan & { case: Case }): Promise<RunningCase> {
+  const { layers, stream, unique, bare, paced, folded } = plan.case
   const streaming = paced ? rig.upstream.paced : rig.upstream.flood
-  const upstream = plan.upstream ?? (stream ? streaming : rig.upstream.json)
-  const { all, authOnRedis, token } = rig.layers
-  const sections = plan.redis ? { ...all, auth: authOnRedis } : all
-  const proxy = await (bare ? rig.bare(plan) : rig.gateway({ ...plan, layers: layers ? sections : {}, upstream }))
+  const runner = folded ? await rig.scriptedRunner() : undefined
+  const upstream = runner?.port ?? (stream ? streaming : rig.upstream.json)
+  const sections = layers ? rig.layers.all : {}
+  const native = runner ? { native: runner.keyFile } : {}
+  const proxy = await (bare ? rig.bare(plan) : rig.gateway({ ...plan, ...native, layers: sections, upstream }))
   const { port, pid } = proxy
   return {
     proxy,
-    subject: { name, port, pid, unique, ...(layers ? { token } : {}) },
+    subject: { name, port, pid, unique, ...(layers ? { token: rig.layers.token } : {}) },
     load: { bodyBytes: 5 * 1024, stream, connections: paced ? 512 : stream ? 96 : 64 },
   }
 }

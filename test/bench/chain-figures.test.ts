@@ -35,7 +35,7 @@ describe('overheads', () => {
 })
 
 describe('rows', () => {
-  const round = (ms: number): ChainRound => ({ latencies: [ms, ms, ms], failed: 0, lateP99: 0, cpuMs: 1 })
+  const round = (ms: number): ChainRound => ({ latencies: [ms, ms, ms], failed: 0, lateP99: 0.3, cpuMs: 1 })
   const rounds = (chain: number, folded?: number) =>
     new Map([
       [chainNames.engine, [round(1)]],
@@ -52,6 +52,14 @@ describe('rows', () => {
   })
   it('an overhead that the client cannot tell from none makes no ratio without bounds', () => {
     expect(verdictOf(rounds(10, -0.01))?.reached).toBe('200 ×')
+  })
+  it('there is no verdict when something else used the machine', () => {
+    const plain = rounds(10, 0.5).set(chainNames.engine, [{ ...round(1), lateP99: 3 }])
+    expect(verdictOf(plain)).toMatchObject({
+      verdict: 'skipped',
+      reached: '20 ×',
+      note: expect.stringContaining('something else'),
+    })
   })
   it('a subject that is not there is skipped in words', () => {
     const row = verdictOf(rounds(10), { [chainNames.folded]: 'not available: there is no such case' })

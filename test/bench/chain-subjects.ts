@@ -1,9 +1,9 @@
 import type { Redis } from '../support/redis.ts'
-import { cases, startCase } from './cases.ts'
 import { createChainCaller } from './chain/caller.ts'
 import type { ChainPlaces } from './chain/places.ts'
 import { startChain } from './chain/start.ts'
 import { type ChainEngine, startChainEngine } from './chain/start-engine.ts'
+import { startFolded } from './chain-folded.ts'
 import type { ChainSubject } from './chain-load.ts'
 import type { Rig } from './rig.ts'
 
@@ -23,10 +23,8 @@ export const chainNames = {
   lean: 'chain, fewest parses',
   unfolded: 'Foldgate unfolded',
   folded: 'Foldgate folded',
+  runner: 'native runner alone',
 } as const
-
-/** The case that has all layers folded; a tree that cannot fold does not have it. */
-const foldedCase = 'six-native'
 
 type Started = ChainSubject | string
 
@@ -37,9 +35,19 @@ export async function startChainSubjects(rig: Rig, redis: Redis): Promise<ChainS
   const direct: ChainSubject = { name: chainNames.engine, port: engine.port, unique: true, pids: [] }
   const parts = { rig, redis, engine, stack: starting }
   const chains = await classicChains(parts)
-  const unfolded = await foldgate(parts, chainNames.unfolded, 'six')
-  const folded = await foldgate(parts, chainNames.folded, foldedCase)
-  const found: readonly [string, Started][] = [...chains, [chainNames.unfolded, unfolded], [chainNames.folded, folded]]
+  const unfolded = await startUnfolded(parts)
+  const folded = await startFolded({
+    rig,
+    names: chainNames,
+    engine: engine.port,
+    redis: redis.url,
+    stack: starting,
+  })
+  const foldedPair: [string, Started][] =
+    typeof folded === 'string'
+      ? [[chainNames.folded, folded]]
+      : [folded.folded, folded.runner].map((each) => [each.name, each])
+  const found: readonly [string, Started][] = [...chains, [chainNames.unfolded, unfolded], ...foldedPair]
   const stack = starting.move()
   return {
     engine,
@@ -79,10 +87,9 @@ async function classicChains({ rig, redis, engine, stack }: Parts): Promise<[str
   return [classic, rig.options.quick ? [chainNames.lean, leftOut] : await start(chainNames.lean, 'needed')]
 }
 
-async function foldgate({ rig, redis, engine }: Parts, name: string, caseName: string): Promise<Started> {
-  const found = cases[caseName]
-  if (!found) return `not available: there is no case ${caseName} to start`
-  const plan = { case: found, upstream: engine.port, redis: redis.url }
-  const { subject, pids = [subject.pid] } = await startCase(rig, name, plan)
-  return { ...subject, pids }
+async function startUnfolded({ rig, redis, engine }: Parts): Promise<ChainSubject> {
+  const { all, authOnRedis, token } = rig.layers
+  const layers = { ...all, auth: authOnRedis }
+  const { port, pid } = await rig.gateway({ layers, upstream: engine.port, redis: redis.url })
+  return { name: chainNames.unfolded, port, token, unique: true, pids: [pid] }
 }

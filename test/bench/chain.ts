@@ -1,12 +1,13 @@
 import { startRedis } from '../support/redis.ts'
 import { histogramOf, overheadsOf } from './chain-figures.ts'
+import { unfoldedOf } from './chain-folded.ts'
 import { type ChainRounds, type ChainSubject, measureAtRate, warmChain } from './chain-load.ts'
 import { measureRealChain } from './chain-real-load.ts'
 import { chainRows } from './chain-rows.ts'
 import { chainNames, startChainSubjects } from './chain-subjects.ts'
 import { failures } from './latency.ts'
 import { inTurn } from './measure.ts'
-import { type SuiteResult, skipped } from './report.ts'
+import { type Row, type SuiteResult, skipped } from './report.ts'
 import type { Rig } from './rig.ts'
 
 const rate = 100
@@ -24,15 +25,28 @@ export async function chain(rig: Rig): Promise<SuiteResult> {
   const plain = await inRounds(all, { rounds, forMs: openMs })
   await engine.setModelTime(modelMs)
   const whole = await inRounds(all, { rounds: rig.options.quick ? 1 : Math.ceil(rounds / 2), forMs: openMs })
+  const folded = all.find(({ name }) => name === chainNames.folded)
+  const away = folded && (await unfoldedOf(folded))
   const real = await measureRealChain({ rig, engine, redis, rate, modelMs })
   const method = `${rate} calls a second (Poisson, the same arrivals for all), timed from when each was due; prompts of 1,200 tokens, no two alike, answers of 256; ${rounds} × ${openMs / 1000} s in turn, nothing pinned; Redis on this machine; overhead is latency less that of the engine alone at the same quantile of the same round, medians of rounds`
   return {
     title,
     method,
-    rows: [...chainRows({ plain, whole, missing, modelMs }), ...real.rows, ...failures(plain), ...failures(whole)],
+    rows: [
+      ...chainRows({ plain, whole, missing, modelMs }),
+      ...real.rows,
+      ...(away === undefined ? [] : [strayed(away)]),
+      ...failures(plain),
+      ...failures(whole),
+    ],
     drawn: drawn(plain),
     measured: { plain: Object.fromEntries(plain), whole: Object.fromEntries(whole), real: real.measured },
   }
+}
+
+/** Folded at the beginning and not at the end: then its figures are those of something else. */
+function strayed(away: string): Row {
+  return { what: 'folded to the end', target: 'every layer', reached: away, verdict: 'miss' }
 }
 
 function inRounds(all: readonly ChainSubject[], plan: { rounds: number; forMs: number }): Promise<ChainRounds> {
@@ -47,7 +61,9 @@ function inRounds(all: readonly ChainSubject[], plan: { rounds: number; forMs: n
 function drawn(plain: ChainRounds): string {
   const pooled = (name: string): number[] => plain.get(name)?.flatMap(({ latencies }) => latencies) ?? []
   const engine = pooled(chainNames.engine)
-  const others = [...plain.keys()].filter((name) => name !== chainNames.engine)
+  const others = [...plain.keys()].filter((name) => name !== chainNames.engine && name !== chainNames.runner)
   const columns = others.map((name) => ({ name, values: overheadsOf(pooled(name), engine) }))
+  const folded = overheadsOf(pooled(chainNames.folded), pooled(chainNames.runner))
+  columns.push({ name: 'folded over its runner', values: folded })
   return histogramOf('overhead at a thousand quantiles of all rounds together', columns)
 }

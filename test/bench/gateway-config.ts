@@ -52,6 +52,13 @@ const settings: Readonly<Record<string, unknown>> = {
   postprocess: { pii: { mode: 'redact', types: ['email', 'card'] } },
 }
 
+function foldedInto(secretFile: string, sections: Readonly<Record<string, unknown>>): object {
+  return {
+    signing: { keys: [{ kid: 'bench', alg: 'HS256', secretFile }] },
+    folding: { stages: Object.fromEntries(Object.keys(sections).map((name) => [name, 'native'])) },
+  }
+}
+
 function known(sections: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const there = new Set<string>(layers.map(({ name }) => name))
   return Object.fromEntries(Object.entries(sections).filter(([name]) => there.has(name)))
@@ -65,15 +72,25 @@ export interface GatewayPlaces {
   readonly layers: Readonly<Record<string, unknown>>
   /** Redis for state; absent: the embedded store. */
   readonly redis?: string
+  /** File of the secret that contexts are signed with: the runner is a native one, and every layer sits there. */
+  readonly native?: string
 }
 
 /** The configuration file of a gateway; JSON is YAML. Metrics are on, as always; no spans are exported and only warnings are logged. */
-export function gatewayConfig({ port, adminPort, upstream, layers: sections, redis }: GatewayPlaces): string {
+export function gatewayConfig({ port, adminPort, upstream, layers: sections, redis, native }: GatewayPlaces): string {
   return JSON.stringify({
     listen: { host: '127.0.0.1', port },
     admin: { host: '127.0.0.1', port: adminPort },
     store: redis ? { kind: 'redis', url: redis } : { kind: 'embedded' },
-    runners: [{ name: 'bench', kind: 'openai', url: `http://127.0.0.1:${upstream}` }],
+    runners: [
+      {
+        name: 'bench',
+        kind: native ? 'native' : 'openai',
+        url: `http://127.0.0.1:${upstream}`,
+        ...(native ? { apiKeyFile: native } : {}),
+      },
+    ],
+    ...(native ? foldedInto(native, sections) : {}),
     layers: sections,
     drain: { delayMs: 0, graceMs: 1000 },
     telemetry: { logLevel: 'warn' },

@@ -39,7 +39,7 @@ export interface BenchOptions {
 }
 
 const full: Durations = { rounds: 5, roundMs: 4000, warmMs: 5000, calls: 3000, openMs: 15_000, calmMs: 60_000 }
-const quick: Durations = { rounds: 3, roundMs: 1000, warmMs: 2000, calls: 500, openMs: 2500, calmMs: 10_000 }
+const quick: Durations = { rounds: 3, roundMs: 1000, warmMs: 2000, calls: 500, openMs: 2000, calmMs: 10_000 }
 
 /** How the bench is called. */
 export const usage = `npm run bench [-- SUITE … --quick --json FILE --source --tree DIR --rounds N]

@@ -19,10 +19,18 @@ export interface Rig extends AsyncDisposable {
   readonly layers: LayerSettings
   /** Starts a gateway on the core of what is tested; resolves when it is ready. */
   gateway(plan: GatewayPlan): Promise<RunningGateway>
+  /** A native runner whose engine and layers take no time, and the file of the key that it knows. Started on first use. */
+  scriptedRunner(): Promise<ScriptedRunner>
   /** nginx in front of the plain upstream; undefined where it is not installed. Started on first use. */
   nginx(): Promise<Nginx | undefined>
   /** The least that a proxy in Node can be, in front of the plain upstream. */
   bare(plan?: ProcessPlan): Promise<RunningProxy>
+}
+
+/** Where a scripted runner listens, and the secret that contexts for it are signed with. */
+export interface ScriptedRunner {
+  readonly port: number
+  readonly keyFile: string
 }
 
 /** What a gateway is started with. */
@@ -31,6 +39,8 @@ export interface GatewayPlan extends ProcessPlan {
   /** Port of the upstream behind it. */
   readonly upstream: number
   readonly redis?: string
+  /** Every layer sits at the runner. */
+  readonly native?: string
 }
 
 /** How a process is started beside its arguments. */
@@ -64,6 +74,7 @@ export async function createRig(options: BenchOptions, cores: Cores = coresOfMac
   const upstream = started.use(await startProcess({ ...pinned(cores.rest, command), ready: /ports (.*)/ }))
   const ports = JSON.parse(upstream.readyMatch[1] ?? '{}') as UpstreamPorts
   let nginx: Promise<Nginx | undefined> | undefined
+  let scripted: Promise<ScriptedRunner> | undefined
   let files = 0
   const file = (name: string, text: string): string => {
     writeFileSync(dir.file(name), text)
@@ -86,6 +97,14 @@ export async function createRig(options: BenchOptions, cores: Cores = coresOfMac
         config,
       ]
       return started.use(await startGatewayProcess({ ...pinned(cores.tested, line), env: plan.env ?? {} }, places))
+    },
+    scriptedRunner() {
+      const keyFile = file('bench.key', 'b'.repeat(32))
+      scripted ??= startProcess({
+        ...pinned(cores.rest, [process.execPath, join(import.meta.dirname, 'scripted-runner.ts'), keyFile]),
+        ready: /listening on (\d+)/,
+      }).then((running) => ({ port: Number(started.use(running).readyMatch[1]), keyFile }))
+      return scripted
     },
     nginx() {
       nginx ??= startNginx(dir, ports.json, cores.tested).then((running) => started.use(running))

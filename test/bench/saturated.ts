@@ -13,10 +13,10 @@ const perCpu = ({ calls, cpu }: SaturatedRound): number => calls / cpu
 
 /** What goes through when one core is all there is. */
 export async function saturated(rig: Rig): Promise<SuiteResult> {
-  const { direct, none, six, hit, nginx, bare } = await subjectsFor(rig, rig.upstream.json)
+  const { direct, none, six, hit, folded, nginx, bare } = await subjectsFor(rig, rig.upstream.json)
   const { rounds, roundMs } = rig.options.durations
-  for (const subject of [...bare, none, six, hit]) await warm(rig, subject, { bodyBytes })
-  const measured = await inTurn(rounds, [direct, ...nginx, ...bare, none, six, hit], (subject) =>
+  for (const subject of [...bare, none, six, hit, ...folded]) await warm(rig, subject, { bodyBytes })
+  const measured = await inTurn(rounds, [direct, ...nginx, ...bare, none, six, hit, ...folded], (subject) =>
     saturateOnce(rig, subject, { ...callsTo(subject, bodyBytes), connections, forMs: roundMs }),
   )
   const of = (subject: Subject | undefined): SaturatedRound[] => measured.get(subject?.name ?? '') ?? []
@@ -29,12 +29,16 @@ export async function saturated(rig: Rig): Promise<SuiteResult> {
       note: `by the clock ${shown(ratioOf(of(mine), of(other), wall))} ×`,
     })
   }
-  const toNginx = nginx.flatMap((each) => [against(none, each, 0.55), against(six, each, 0.25)])
+  const toNginx = nginx.flatMap((each) => [
+    against(none, each, 0.55),
+    against(six, each, 0.25),
+    ...folded.map((mine) => against(mine, each, 0.5)),
+  ])
   const missing = [nginxPlain, nginxKept].map((name) => skipped(`÷ ${name}`, 'nginx not installed'))
   const rows = [
     ...(nginx.length > 0 ? toNginx : missing),
     against(hit, six, 1.5),
-    ...[direct, ...nginx, ...bare, none, six, hit].map((each) => rates(each, of(each))),
+    ...[direct, ...nginx, ...bare, none, six, hit, ...folded].map((each) => rates(each, of(each))),
     ...failures(measured),
   ]
   const method = `requests per second of CPU of the process under test, medians of ${rounds} × ${roundMs} ms in turn; ${connections} connections, 5 KB each way, load from ${rig.clients.generator}`

@@ -10,6 +10,10 @@ export interface Subjects {
   readonly six: Subject
   /** All layers, bodies all equal: the cache answers. */
   readonly hit: Subject
+  /** All layers at the runner: the body is spliced, the context signed. Absent where the upstream streams. */
+  readonly folded: readonly Subject[]
+  /** The runner that those are in front of, asked directly. */
+  readonly runner: readonly Subject[]
   readonly nginx: readonly Subject[]
   /** node:http and undici and nothing else; absent where the upstream streams. */
   readonly bare: readonly Subject[]
@@ -33,12 +37,16 @@ async function start(rig: Rig, upstream: number): Promise<Subjects> {
   const six = await rig.gateway({ layers: all, upstream })
   const plain = upstream === rig.upstream.json
   const nginx = plain ? await rig.nginx() : undefined
+  const runner = plain ? await rig.scriptedRunner() : undefined
+  const folded = runner && (await rig.gateway({ layers: all, upstream: runner.port, native: runner.keyFile }))
   const bare = plain ? [await rig.bare()] : []
   return {
     direct: { name: 'direct', port: upstream },
     none: { name: 'no layer', port: none.port, pid: none.pid, unique: true },
     six: { name: 'six layers', port: six.port, pid: six.pid, token, unique: true },
     hit: { name: 'cache hit', port: six.port, pid: six.pid, token },
+    folded: folded ? [{ name: 'six folded', port: folded.port, pid: folded.pid, token, unique: true }] : [],
+    runner: runner ? [{ name: 'runner alone', port: runner.port, unique: true }] : [],
     nginx: nginx
       ? [
           { name: nginxPlain, port: nginx.plain, pid: nginx.pid, unique: true },

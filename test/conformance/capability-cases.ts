@@ -1,7 +1,7 @@
-import { capabilitiesDigest, capabilitiesSchema, type Capabilities } from '../../plugins/capabilities.ts'
+import { type Capabilities, capabilitiesDigest, capabilitiesSchema } from '../../plugins/capabilities.ts'
 import { createSchema, sayFault } from '../../plugins/schema.ts'
 import { type Case, mustBe, mustHold } from './case.ts'
-import { jsonOf } from './exchange.ts'
+import { inWords, jsonOf } from './exchange.ts'
 import { foldingLayers } from './samples.ts'
 import { wellKnown } from './subject.ts'
 
@@ -17,7 +17,7 @@ export const capabilityCases: readonly Case[] = [
       mustBe(said, 200, 'capabilities are asked for without a key')
       const [fault] = outline.faults(jsonOf(said))
       const must = 'capabilities hold to native-runner/abi/capabilities.schema.json'
-      mustHold(fault === undefined, said, { came: sayFault(fault), must })
+      mustHold(fault === undefined, said, { came: `${sayFault(fault)}; ${inWords(said)}`, must })
     },
   },
   {

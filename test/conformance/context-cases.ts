@@ -1,11 +1,19 @@
-import { createSigningKey } from '../../plugins/jws-key.ts'
-import { signJws } from '../../plugins/jws.ts'
 import { credentialHeader } from '../../plugins/caller-credential.ts'
 import { credentialDigest, type ExecutionContext } from '../../plugins/execution-context.ts'
 import type { RefusalCode } from '../../plugins/execution-context-refusal.ts'
+import { signJws } from '../../plugins/jws.ts'
+import { createSigningKey } from '../../plugins/jws-key.ts'
 import { policyDigest } from '../../plugins/policy.ts'
 import { type Case, mustBe, mustHold, mustRefuse, question } from './case.ts'
-import { type ContextFault, contextFaults, type Draft, draftOf, type Ground, groundOf, sendDraft } from './context-faults.ts'
+import {
+  type ContextFault,
+  contextFaults,
+  type Draft,
+  draftOf,
+  type Ground,
+  groundOf,
+  sendDraft,
+} from './context-faults.ts'
 import { inWords, jsonOf, type Said } from './exchange.ts'
 import { paths, type Subject } from './subject.ts'
 
@@ -25,7 +33,7 @@ async function mustFail(ground: Ground, faults: readonly ContextFault[]): Promis
 }
 
 const singles: readonly Case[] = contextFaults.map((fault) => ({
-  title: `a context ${fault.words} is refused with ${fault.code}`,
+  title: `a context ${fault.words} is refused: ${fault.code}`,
   see: order,
   run: async (runner) => mustFail(await groundOf(runner), [fault]),
 }))
@@ -68,7 +76,11 @@ const finished = (title: string, code: RefusalCode, finish: Draft['finish']): Ca
   })
 
 /** A token made anew of its parts, signed with the right key. */
-const remade = (title: string, code: RefusalCode, parts: (header: object, payload: string, runner: Subject) => string) =>
+const remade = (
+  title: string,
+  code: RefusalCode,
+  parts: (header: object, payload: string, runner: Subject) => string,
+) =>
   refused(title, code, (draft, { runner }) => {
     draft.finish = (token) => {
       const [header = '', payload = ''] = token.split('.').map((each) => Buffer.from(each, 'base64url').toString())
@@ -95,11 +107,14 @@ const forms: readonly Case[] = [
   remade('a policy’s token in the place of a context is refused', 'invalid', (_, payload, { key }) =>
     signJws(payload, key, 'exec-policy+jws'),
   ),
-  remade('a token without a signature, of the algorithm none, is refused', 'signature', (header, payload) =>
-    `${b64(JSON.stringify({ ...header, alg: 'none' }))}.${b64(payload)}.`,
+  remade(
+    'a token without a signature, of the algorithm none, is refused',
+    'signature',
+    (header, payload) => `${b64(JSON.stringify({ ...header, alg: 'none' }))}.${b64(payload)}.`,
   ),
   remade('a token of another algorithm than that of its key is refused', 'signature', (_, payload, { key }) => {
-    const other = key.alg === 'HS256' ? ed25519() : createSigningKey({ kid: 'x', alg: 'HS256', secret: Buffer.alloc(32) })
+    const other =
+      key.alg === 'HS256' ? ed25519() : createSigningKey({ kid: 'x', alg: 'HS256', secret: Buffer.alloc(32) })
     return signJws(payload, { ...other, kid: key.kid }, 'exec-ctx+jws')
   }),
   remade('a payload with a member twice is refused', 'invalid', (_, payload, { key }) =>
@@ -120,9 +135,7 @@ const times = (from: number, until: number) => () => {
   return { iat: now + from, exp: now + until }
 }
 const bounds: readonly Case[] = [
-  refused('a context from the future is refused', 'expired', ({ payload }) =>
-    Object.assign(payload, times(45, 55)()),
-  ),
+  refused('a context from the future is refused', 'expired', ({ payload }) => Object.assign(payload, times(45, 55)())),
   refused('a context that is good for more than a minute is refused', 'expired', ({ payload }) =>
     Object.assign(payload, times(0, 61)()),
   ),
@@ -211,7 +224,11 @@ const credential = 'x-api-key=:Y29uZm9ybWFuY2U=:'
 const bearing = async (runner: Subject, crd: string | undefined, sent: string | undefined, words: string) => {
   const ground = await groundOf(runner)
   const draft = draftOf(ground, crd === undefined ? {} : { crd: credentialDigest(crd) })
-  return sendDraft(ground, { ...draft, ...(sent === undefined ? {} : { credential: sent }) }, { path: paths.decide, words })
+  return sendDraft(
+    ground,
+    { ...draft, ...(sent === undefined ? {} : { credential: sent }) },
+    { path: paths.decide, words },
+  )
 }
 
 const credentials: readonly Case[] = [
@@ -235,6 +252,14 @@ const credentials: readonly Case[] = [
 ]
 
 const refusals: readonly Case[] = [
+  {
+    title: 'a decision is not given without a context',
+    see: order,
+    async run(runner) {
+      const body = JSON.stringify(question(runner))
+      mustRefuse(await runner.ask(paths.decide, { body, words: 'without a context' }), 'missing')
+    },
+  },
   {
     title: 'an unsupported layer is named, with the reason',
     see: order,

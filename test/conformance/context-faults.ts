@@ -1,8 +1,8 @@
-import { signJws } from '../../plugins/jws.ts'
+import { credentialHeader } from '../../plugins/caller-credential.ts'
 import { bodyDigest, type ExecutionContext } from '../../plugins/execution-context.ts'
 import type { RefusalCode } from '../../plugins/execution-context-refusal.ts'
+import { signJws } from '../../plugins/jws.ts'
 import type { SigningKey } from '../../plugins/jws-key.ts'
-import { credentialHeader } from '../../plugins/caller-credential.ts'
 import { policyDigest } from '../../plugins/policy.ts'
 import { question } from './case.ts'
 import type { Said } from './exchange.ts'
@@ -21,10 +21,9 @@ export interface Draft {
 
 /** One thing that can be wrong with a context. */
 export interface ContextFault {
-  /** What is wrong, in words. */
+  /** What is wrong, as it stands behind “a context”. */
   readonly words: string
   readonly code: RefusalCode
-  /** Undefined where it cannot be on this runner. */
   spoil(draft: Draft, ground: Ground): void
 }
 
@@ -40,14 +39,14 @@ const long = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`claim${at
 /** Every check, in the order of the protocol. */
 export const contextFaults: readonly ContextFault[] = [
   {
-    words: 'too large',
+    words: 'that is too large',
     code: 'too-large',
     spoil: ({ payload }) => {
       payload['facts'] = { ...(payload['facts'] as object), claims: long }
     },
   },
   {
-    words: 'padded, which base64url never is',
+    words: 'with padding',
     code: 'invalid',
     spoil: (draft) => {
       draft.finish = (header) => `${header}=`
@@ -61,7 +60,7 @@ export const contextFaults: readonly ContextFault[] = [
     },
   },
   {
-    words: 'signed by a stranger',
+    words: 'that a stranger signed',
     code: 'signature',
     spoil: (draft) => {
       const { kid } = draft.by
@@ -76,7 +75,7 @@ export const contextFaults: readonly ContextFault[] = [
     },
   },
   {
-    words: 'past its end',
+    words: 'whose time is over',
     code: 'expired',
     spoil: ({ payload }) => Object.assign(payload, { iat: seconds() - 60, exp: seconds() - 50 }),
   },
@@ -88,14 +87,14 @@ export const contextFaults: readonly ContextFault[] = [
     },
   },
   {
-    words: 'signed for another body',
+    words: 'that was signed for another body',
     code: 'body',
     spoil: ({ payload }) => {
       payload['bod'] = bodyDigest(Buffer.from('another'))
     },
   },
   {
-    words: 'used before',
+    words: 'that was used before',
     code: 'replay',
     spoil: ({ payload }, { used: { id, attempt, shadow } }) => Object.assign(payload, { id, attempt, shadow }),
   },
@@ -114,7 +113,7 @@ export const contextFaults: readonly ContextFault[] = [
     },
   },
   {
-    words: 'naming a layer that the policy does not have',
+    words: 'that names a layer which the policy does not have',
     code: 'unsupported',
     spoil: ({ payload }) => {
       payload['modes'] = { ...(payload['modes'] as object), conformance: 'observe' }
@@ -141,7 +140,11 @@ export function draftOf({ runner }: Ground, over: Partial<ExecutionContext> = {}
 }
 
 /** Sends a draft. */
-export function sendDraft({ runner }: Ground, draft: Draft, { path, words }: { path: string; words: string }): Promise<Said> {
+export function sendDraft(
+  { runner }: Ground,
+  draft: Draft,
+  { path, words }: { path: string; words: string },
+): Promise<Said> {
   const { payload, by, finish, credential, body } = draft
   return runner.ask(path, {
     headers: {

@@ -36,7 +36,10 @@ export const plainCases: readonly Case[] = [
       const said = await plainly(runner, 'with the API key', `Bearer ${key}`)
       mustBe(said, 200, 'the holder of the API key is served plainly')
       const { 'x-layer-ack': text } = said.headers
-      mustHold(text === undefined, said, { came: `x-layer-ack: ${text}`, must: 'nothing was named, so nothing is acknowledged' })
+      mustHold(text === undefined, said, {
+        came: `x-layer-ack: ${text}`,
+        must: 'nothing was named, so nothing is acknowledged',
+      })
     },
   },
   {

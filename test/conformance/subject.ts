@@ -190,12 +190,12 @@ interface Mismatched {
 function notAcknowledged(said: Said, { part, text, result }: Mismatched): Wanting {
   const { mismatch, layer } = result
   const came = text === undefined ? `no ${part}; ${inWords(said)}` : `${part}: ${text}`
-  const at = layer === undefined ? '' : ` of the layer ${layer}`
-  return new Wanting({ asked: said.asked, came, must: `${acknowledgementRules[mismatch] ?? mismatch}${at}` })
+  const at = layer === undefined ? '' : `: ${layer}`
+  const rule = text === undefined ? `the answer bears ${part}` : (acknowledgementRules[mismatch] ?? mismatch)
+  return new Wanting({ asked: said.asked, came, must: rule + at })
 }
 
 const acknowledgementRules: Readonly<Record<string, string>> = {
-  absent: 'every answer to a call under a context is acknowledged',
   'too-large': 'an acknowledgement has at most 12288 bytes',
   form: 'an acknowledgement is a canonical dictionary (RFC 9651) of known members, with a mac',
   call: 'an acknowledgement bears the id of its own call',

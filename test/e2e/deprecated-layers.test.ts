@@ -117,6 +117,25 @@ describe('old headers of layers at the runner', () => {
     expect(oldHeaders(await folded.chat({}, old))['x-cache-hit']).toBe('true')
   })
 
+  it('are the gateway’s own when the layers have fallen back to it', async () => {
+    await using rig = await rigOf({ stages: allNative })
+    const response = await rig.chat({ execution_context: { debug_force_fallback: true } }, old)
+    expect(response.headers.get('x-fallback-reason')).toBe('debug_force')
+    expect(oldHeaders(response)).toEqual({
+      ...told,
+      'x-model-router-decision': 'a/echo',
+      'x-template-engine-version': '1',
+    })
+  })
+
+  it('come while auth is in shadow or in canary', async () => {
+    for (const stage of ['shadow', 'canary'] as const) {
+      await using rig = await rigOf({ stages: { ...allNative, auth: stage } })
+      const response = await rig.chat({}, old)
+      expect(oldHeaders(response)).toMatchObject({ 'x-auth-status': 'authenticated', 'x-cache-hit': 'false' })
+    }
+  })
+
   it('do not come for a caller without the right, though only the runner decides who is let in', async () => {
     await using rig = await rigOf({ stages: allNative })
     const response = await rig.chat({}, { ...old, ...bearer(mayNot) })

@@ -31,6 +31,8 @@ export interface FoldingRigOptions {
   readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly execution?: NonNullable<RunnerOptions['execution']>
   readonly echo?: Readonly<Record<string, unknown>>
+  /** The URL that the gateway is given for the runner's. */
+  readonly front?: (url: string) => string
 }
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex')
@@ -62,7 +64,7 @@ export async function startFoldingRig(options: FoldingRigOptions = {}): Promise<
   const keys = [createApiKey().key, createApiKey().key] as const
   const gateway = await startTestGateway({
     base: dir.path,
-    runners: [{ kind: 'native', url: runner.url, apiKeyFile: 'api-key' }],
+    runners: [{ kind: 'native', url: options.front?.(runner.url) ?? runner.url, apiKeyFile: 'api-key' }],
     layers: present({ ...layersFor(keys), ...options.layers }),
     config: {
       ...options.config,

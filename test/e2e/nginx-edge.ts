@@ -18,7 +18,7 @@ const program = ['nginx', '/usr/sbin/nginx'].find((command) => {
 /** True where there is an nginx to start; for `describe.skipIf(!nginxAvailable)`. */
 export const nginxAvailable: boolean = program !== undefined
 
-/** Starts nginx in front of something, with these lines in its `location`. */
+/** Starts nginx in front of something, with these lines in its `location`; `/own-error` is a page of its own. */
 export async function startNginxEdge(target: string, lines: readonly string[] = []): Promise<Edge> {
   const dir = createTempDir()
   const port = await freePort()
@@ -36,6 +36,7 @@ http {
   access_log off;
   ${temporary.join('\n  ')}
   server { listen 127.0.0.1:${port};
+    location = /own-error { internal; default_type text/html; return 200 "<h1>an error</h1>"; }
     location / {
       ${location}
     }

@@ -17,15 +17,23 @@ const body = JSON.stringify({
 const answer = Buffer.from(
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
 )
+const list = '{"object":"list","data":[{"id":"bench","object":"model","created":1700000000,"owned_by":"bench"}]}'
+const models = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${list.length}\r\n\r\n${list}`
 let modelMs = 0
 
-const engine = createServer({ noDelay: true }, (socket) =>
+const engine = createServer({ noDelay: true }, (socket) => {
+  // The only request without a body is for the list of models, and it comes in one piece.
+  let listing = false
+  socket.on('data', (bytes: Buffer) => {
+    listing = bytes.toString('latin1', 0, 4) === 'GET '
+  })
   readRequests(socket, ({ closes }) => {
-    const write = (): void => void (closes ? socket.end(answer) : socket.write(answer))
-    if (modelMs === 0) write()
+    const said = listing ? models : answer
+    const write = (): void => void (closes ? socket.end(said) : socket.write(said))
+    if (modelMs === 0 || listing) write()
     else setTimeout(write, modelMs)
-  }),
-)
+  })
+})
 
 const time = createServer((socket) => {
   socket.on('error', () => socket.destroy())
