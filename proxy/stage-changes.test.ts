@@ -30,7 +30,9 @@ function adminOf({ adminUrl }: { readonly adminUrl: string }) {
   }
 }
 
-test('a layer moves step by step to the runner, and every step is what the admin port shows and calls are told', async () => {
+test('a layer moves step by step to the runner, and every step is what the admin port shows and calls are told', {
+  timeout: 60_000,
+}, async () => {
   await using pair = await startFoldedPair()
   const { ask, layer, history, look } = adminOf(pair.gateway)
   const seen: string[] = []

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { startFoldedPair } from '../test-folded.ts'
 import { foldgate, foldgateHere, nobody, startFakeGateway } from './test-command.ts'
 
-test('postprocess goes the whole way to the runner and back by command, and each look says the truth', async () => {
+test('postprocess goes the whole way to the runner and back by command, and each look says the truth', {
+  timeout: 60_000,
+}, async () => {
   await using pair = await startFoldedPair()
   const admin = pair.gateway.adminUrl
   const run = (...args: string[]) => foldgateHere([...args, '--admin', admin])

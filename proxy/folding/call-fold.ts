@@ -26,7 +26,8 @@ export interface CallFold {
   readonly fallbacks: Map<string, FallbackReason>
   /** The call as each of those layers saw it here. */
   readonly seen: Map<string, Call>
-  /** Layers whose gateway half has observed the call. */
+  /** Layers whose gateway half decides the call, and those whose gateway half only observes it. */
+  readonly decided: Set<string>
   readonly observed: Set<string>
   /** How often the call was sent with a context; raised by every send. */
   sends: number
@@ -39,6 +40,11 @@ export interface CallFold {
   placed(seat: FoldSeat, place: Place, call: Call): void
   /** These layers are taken back. */
   fellBack(layers: readonly string[], fallback: Fallback): void
+}
+
+function put(set: Set<string>, name: string, there: boolean): void {
+  if (there) set.add(name)
+  else set.delete(name)
 }
 
 /**
@@ -56,6 +62,7 @@ export function createCallFold(): CallFold {
     stages: new Map(),
     fallbacks: new Map(),
     seen: new Map(),
+    decided: new Set(),
     observed: new Set(),
     sends: 0,
     unacknowledged: [],
@@ -68,8 +75,8 @@ export function createCallFold(): CallFold {
       if (mode) fold.modes.set(name, mode)
       else fold.modes.delete(name)
       if (mode) fold.seen.set(name, call)
-      if (place === 'observe') fold.observed.add(name)
-      else fold.observed.delete(name)
+      put(fold.decided, name, place === 'enforce')
+      put(fold.observed, name, place === 'observe')
     },
     fellBack(layers, { reason }) {
       fold.reason ??= reason

@@ -14,7 +14,7 @@ export interface StatesFrom {
 
 /** Where every layer ran in a call that is split with the runner: for the runner by its acknowledgement only, never by the plan. */
 export function statesFromFold({ names, layers, buffered, fold }: StatesFrom): readonly LayerState[] {
-  const here = new Set(layers.filter(({ mode }) => mode === 'enforce').map(({ name }) => name))
+  const here = new Set(layers.map(({ name }) => name).filter((name) => fold.decided.has(name)))
   return names.map((name) => {
     const state = stateOf(name, here.has(name), fold)
     return buffered.includes(name) && state.by === 'gateway' ? { ...state, buffered: true } : state

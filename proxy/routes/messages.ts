@@ -1,7 +1,7 @@
 import { chatFromMessages, createMessageStream, messageFromCompletion } from '../../plugins/anthropic.ts'
 import type { Call } from '../../plugins/call.ts'
 import { jsonFromBody } from '../../plugins/chat.ts'
-import { gatewayError } from '../../plugins/errors.ts'
+import { type ErrorCode, errorKinds, gatewayError } from '../../plugins/errors.ts'
 import type { Reply } from '../../plugins/reply.ts'
 import { wholeBody } from '../../plugins/reply-bytes.ts'
 import type { Answer } from '../answer.ts'
@@ -38,14 +38,22 @@ async function* translated(reply: Reply, model: string): AsyncGenerator<string> 
   if (rest) yield rest
 }
 
-/** A 4xx that the runner said in OpenAI's dialect, as our error, so that it is said again in Anthropic's. */
+/**
+ * What the runner refused in OpenAI's dialect, as our error, so that it is said again in Anthropic's: a layer's refusal with its own code and
+ * headers, anything else as an invalid request.
+ */
 async function runnersRefusal(reply: Reply) {
   const body = await wholeBody(reply.bytes())
-  const status = reply.status
+  const { status, headers } = reply
   try {
-    const said = JSON.parse(body.toString('utf8')) as { error?: { message?: unknown } }
+    const said = JSON.parse(body.toString('utf8')) as { error?: { message?: unknown; code?: unknown } }
     const message = said.error?.message
-    if (typeof message === 'string') return gatewayError('invalid_request', message.slice(0, 500), { status })
+    const code = said.error?.code
+    const known = typeof code === 'string' && Object.hasOwn(errorKinds, code) ? (code as ErrorCode) : 'invalid_request'
+    if (typeof message === 'string') {
+      const { 'content-type': _, ...rest } = headers
+      return gatewayError(known, message.slice(0, 500), { status, headers: rest })
+    }
   } catch {
     // Not JSON: the status is all there is to say.
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { essenceDigest } from '../../plugins/acknowledgement.ts'
+import { type Capabilities, withDigest } from '../../plugins/capabilities.ts'
 import { bodyDigest } from '../../plugins/execution-context.ts'
 import { problemFromRefusal } from '../../plugins/execution-context-refusal.ts'
 import type { Section } from './case.ts'
@@ -168,3 +169,21 @@ export const plantedFaults: readonly Planted[] = [
     instead: () => ({ status: 200, headers: { 'content-type': 'text/html' }, text: '<html>', trailers: {} }),
   },
 ]
+
+/** No fault: a runner that offers some layers only. */
+export function offering(names: readonly string[]): PlantedFault {
+  let caps = ''
+  return {
+    answer(coming, passing, { reseal }) {
+      if (!passing.path.endsWith('/execution-context'))
+        return reseal(coming, passing, (said, part) =>
+          part === 'head' ? { ...said, runner: { ...said.runner, caps } } : said,
+        )
+      const all = JSON.parse(coming.text) as Capabilities
+      const layers = Object.fromEntries(Object.entries(all.layers).filter(([name]) => names.includes(name)))
+      const some = withDigest({ ...all, layers })
+      caps = some.caps
+      return { ...coming, text: JSON.stringify(some) }
+    },
+  }
+}

@@ -103,7 +103,7 @@ describe('other routes', () => {
     await using rig = await startFoldingRig({ stages: allNative })
     const body = { model: 'echo', max_tokens: 20, messages: [{ role: 'user', content: 'write to ada@example.com' }] }
     const whole = await post(rig, '/v1/messages', body)
-    expect(await whole.json()).toMatchObject({ type: 'message', content: [{ text: 'write to [email]' }] })
+    expect(await whole.json()).toMatchObject({ type: 'message', content: [{ text: 'write to [redacted email]' }] })
     expect(layerStates(whole)).toMatchObject({ prompt: 'evaporation-complete;by=runner' })
     const text = await (await post(rig, '/v1/messages', { ...body, stream: true })).text()
     expect(text).toContain('event: message_stop')

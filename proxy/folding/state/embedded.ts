@@ -1,15 +1,15 @@
 import type { Log } from '../../../plugins/host.ts'
 import type { Memory, Script } from '../../../plugins/store.ts'
 import { createOwnCounters } from './counting.ts'
-import { changesBetween } from './document.ts'
+import { missingTrips, type StageDocument, type Trips } from './document.ts'
 import { createKept, type Kept } from './kept.ts'
 import { createKnowledge, type Knowledge } from './knowledge.ts'
 import { historyScript, type Recorded, recordsFromReply } from './log.ts'
 import type { Replica } from './replica.ts'
+import { recordOfTrip, tripsFromRequest, wordsOfTransition } from './requests.ts'
 import { documentFromText, leadScript, stateKeys, transitionScript, tripScript } from './scripts.ts'
-import type { RolloutState, Transition, TransitionResult } from './state.ts'
+import type { Leading, RolloutState, Transition, TransitionResult } from './state.ts'
 import { processTimers, type Timers } from './timers.ts'
-import { evidenceOf, recordOfTrip, tripsFromRequest } from './trip.ts'
 
 /** What the state of a single process is made of. */
 export interface EmbeddedStateParts {
@@ -30,14 +30,10 @@ export function createEmbeddedState({ replica, log, path, timers = processTimers
     replica,
     knowledge: createKnowledge(),
     kept: createKept({ timers, log, durable, ...(path === undefined ? {} : { path }) }),
+    fence: undefined,
   }
   const { knowledge, kept } = room
-  // Each run has a fence of its own.
-  const [fence = 1] = run(room, leadScript, [
-    [stateKeys.lease, stateKeys.fence],
-    [replica.boot, '0', '0'],
-  ])
-  knowledge.adopt(documentFromText(kept.memory.get(stateKeys.state)) ?? knowledge.known)
+  knowledge.adopt(storedIn(room) ?? knowledge.known)
   const own = createOwnCounters()
   return {
     get known() {
@@ -48,8 +44,7 @@ export function createEmbeddedState({ replica, log, path, timers = processTimers
     async trip(request) {
       const trips = tripsFromRequest(request, replica.id, timers.now())
       knowledge.trip(trips)
-      const words = [JSON.stringify(trips), JSON.stringify(recordOfTrip(request, replica.id))]
-      take(room, run(room, tripScript, [[stateKeys.state, stateKeys.log], words]))
+      tell(room, trips, recordOfTrip(request, replica.id))
       return { confirmed: 1, of: 1, missing: [] }
     },
     publish: own.set,
@@ -57,7 +52,7 @@ export function createEmbeddedState({ replica, log, path, timers = processTimers
       const counters = own.get(rolloutId, stage)
       return counters ? [{ replica: replica.id, boot: replica.boot, counters }] : []
     },
-    lead: () => ({ fence: Number(fence) }),
+    lead: () => lead(room),
     condition: 'up',
     async history(limit) {
       return recordsFromReply(historyScript.local(kept.memory, [stateKeys.log], [String(limit)]))
@@ -70,24 +65,41 @@ interface Room {
   readonly replica: Replica
   readonly knowledge: Knowledge
   readonly kept: Kept
+  fence: number | undefined
 }
 
 function transition(room: Room, change: Transition): TransitionResult {
-  const changes = changesBetween(room.knowledge.known.layers, change.layers)
-  const said: Recorded = { by: change.by, replica: room.replica.id, ...evidenceOf(change) }
-  const words = [
-    String(change.expectedRev),
-    String(change.fence),
-    JSON.stringify(change.layers),
-    change.hold === undefined ? '0' : '1',
-    change.hold ?? '',
-    JSON.stringify(changes),
-    JSON.stringify(said),
-  ]
+  // A trip that could not be written down when it came.
+  const missing = missingTrips(room.knowledge.known.tripped, storedIn(room)?.tripped ?? {})
+  tell(room, missing, {
+    by: { actor: 'foldgate', reason: 'could not be written down before' },
+    replica: room.replica.id,
+  })
+  const words = wordsOfTransition(change, room.knowledge.known, room.replica.id)
   const reply = run(room, transitionScript, [[stateKeys.state, stateKeys.log, stateKeys.fence], words])
   take(room, reply)
   return reply.length === 0 ? 'unavailable' : (reply[0] as TransitionResult)
 }
+
+/** Each run has a fence of its own. A process that cannot write down anything does not lead. */
+function lead(room: Room): Leading | undefined {
+  const words = [room.replica.boot, '0', '0']
+  room.fence ??= run(room, leadScript, [[stateKeys.lease, stateKeys.fence], words])[0] as number | undefined
+  return room.fence === undefined ? undefined : { fence: room.fence }
+}
+
+function tell(room: Room, trips: Trips, record: Recorded): void {
+  if (Object.keys(trips).length === 0) return
+  take(
+    room,
+    run(room, tripScript, [
+      [stateKeys.state, stateKeys.log],
+      [JSON.stringify(trips), JSON.stringify(record)],
+    ]),
+  )
+}
+
+const storedIn = ({ kept }: Room): StageDocument | undefined => documentFromText(kept.memory.get(stateKeys.state))
 
 /** Runs a script here; what it returned, or nothing where it could not be written down. */
 function run(room: Room, script: Script, [keys, words]: [string[], string[]]): readonly (number | string)[] {

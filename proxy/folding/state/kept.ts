@@ -33,11 +33,14 @@ export function createKept({ path, timers, log, durable }: KeptParts): Kept {
   const file = path === undefined ? undefined : createDurableFile(path)
   const values = new Map<string, string>()
   const memory = memoryOver(values, timers)
+  let written: string | undefined
   const change = (action: (memory: Memory) => void): boolean => {
     const before = new Map(values)
     try {
       action(memory)
-      file?.write(textFrom(values, durable))
+      const text = textFrom(values, durable)
+      if (text !== written) file?.write(text)
+      written = text
       return true
     } catch (reason) {
       values.clear()

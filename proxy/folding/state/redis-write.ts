@@ -1,27 +1,15 @@
 import { GatewayError } from '../../../plugins/errors.ts'
-import { changesBetween } from './document.ts'
 import { replicationWaitMs } from './lease.ts'
-import type { Recorded } from './log.ts'
 import type { RedisRoom } from './redis-look.ts'
+import { recordOfTrip, tripsFromRequest, wordsOfTransition } from './requests.ts'
 import { documentFromText, stateKeys, transitionScript, tripScript } from './scripts.ts'
 import type { Transition, TransitionResult, TripRequest } from './state.ts'
-import { evidenceOf, recordOfTrip, tripsFromRequest } from './trip.ts'
 
 /** Asks the store for a change. Never throws. */
 export async function transition(room: RedisRoom, change: Transition): Promise<TransitionResult> {
   // Whoever does not hold the lease any more by its own clock need not ask.
   if (room.lease.held()?.fence !== change.fence) return 'fenced'
-  const { known } = room.knowledge
-  const said: Recorded = { by: change.by, replica: room.replica.id, ...evidenceOf(change) }
-  const words = [
-    change.expectedRev,
-    change.fence,
-    JSON.stringify(change.layers),
-    change.hold === undefined ? '0' : '1',
-    change.hold ?? '',
-    JSON.stringify(changesBetween(known.layers, change.layers)),
-    JSON.stringify(said),
-  ]
+  const words = wordsOfTransition(change, room.knowledge.known, room.replica.id)
   const keys = [stateKeys.state, stateKeys.log, stateKeys.fence]
   const outcome = await write(room, [transitionScript, keys, words])
   return (outcome as TransitionResult | undefined) ?? 'unavailable'
