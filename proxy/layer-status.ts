@@ -15,6 +15,8 @@ export interface LayerState {
   readonly reason?: FallbackReason
   /** It acts on the answer while that is made. */
   readonly armed?: boolean
+  /** It acted, and could not hold the answer to its rule: the call ended with an error. */
+  readonly failed?: boolean
   /** The runner stands in front of an engine that it does not control. */
   readonly beside?: boolean
   /** The runner enforces it in part only, and the gateway goes on checking. */
@@ -77,12 +79,13 @@ const leastAdvanced: readonly LayerStatus[] = [
   'evaporation-bypassed',
 ]
 
-function member({ name, status, by, buffered, reason, armed, beside, checked }: LayerState): string {
+function member({ name, status, by, buffered, reason, armed, failed, beside, checked }: LayerState): string {
   let text = `${name}=${status};by=${by}`
   if (reason) text += `;reason=${reason}`
   if (beside) text += ';at=beside-engine'
   if (checked) text += ';proof=gateway-checked'
   if (buffered) text += ';buffered'
+  if (failed) text += ';failed'
   return armed ? `${text};armed` : text
 }
 

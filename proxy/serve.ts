@@ -79,7 +79,7 @@ function optionsFor({ meters: meter, enforces }: Seating, record: CallRecord, ca
  */
 async function askFolded({ service, seating, fold, record }: Split, call: Call): Promise<Reply> {
   const { folds } = service
-  const forced = folds.forced(call, fold)
+  const forced = folds.forced(record, fold)
   if (forced) throw forced
   const taken = fold.fallbacks.size > 0
   const base = optionsFor(taken ? { ...seating, meters: true, enforces: ['response_format'] } : seating, record, call)

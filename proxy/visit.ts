@@ -111,14 +111,11 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
   setup.leave()
 }
 
-function countFold({ metrics }: Rooms, { fallbacks, unacknowledged }: CallFold): void {
+function countFold({ metrics }: Rooms, { fallbacks, unacknowledged, missing }: CallFold): void {
   for (const [layer, reason] of fallbacks) metrics.fallback(layer, reason)
-  // Once a call, however many layers went without it.
-  const reasons = new Set(fallbacks.values())
-  if (reasons.has('not-acknowledged')) metrics.missingHeader('x-layer-ack', 'runner-out')
-  if (reasons.has('context-refused')) metrics.missingHeader('x-execution-context', 'runner-in')
   for (const layer of unacknowledged) metrics.unacknowledged(layer)
-  if (unacknowledged.length > 0) metrics.missingHeader('x-layer-ack-end', 'runner-out')
+  for (const header of missing)
+    metrics.missingHeader(header, header === 'x-execution-context' ? 'runner-in' : 'runner-out')
 }
 
 /** Where the layer that has moved furthest decided. */

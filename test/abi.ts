@@ -27,7 +27,9 @@ export const abiFiles: Readonly<Record<string, () => string>> = {
 
 /** What `step` of a policy may be, by its layer. */
 function stepsSchema(): object {
-  const steps = all.flatMap(({ name, native }) => (native ? [[name, native.step.json] as const] : []))
+  const steps = all.flatMap(({ name, native }) =>
+    native ? [[name, { title: `${name}, version ${native.version}`, ...native.step.json }] as const] : [],
+  )
   return {
     $schema: draft,
     title: 'Steps',

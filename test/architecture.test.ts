@@ -94,6 +94,7 @@ const owners: Readonly<Record<string, RegExp>> = {
   undici:
     /^(proxy\/(line|exchange|receiver|runner-error|host)\.ts|native-runner\/(http\.ts|engines\/openai)|proxy\/cli\/)/,
   ioredis: /^config\/store\/redis/,
+  '@kubernetes/client-node': /^proxy\/outside\/kubernetes\/client\.ts$/,
   'prom-client': /^proxy\/telemetry\/metric/,
   '@opentelemetry/api': /^proxy\/telemetry\//,
   '@opentelemetry/sdk-node': /^proxy\/telemetry\//,

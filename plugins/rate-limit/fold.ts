@@ -11,9 +11,14 @@ export function foldRateLimit(config: RateLimitConfig, { declared }: FoldSource)
   return { limits, tiers, cutStreams, leaseMs, declared: used, asked: [] }
 }
 
-/** Why the limits cannot leave the gateway: they count by a fact that stays there. */
+/** Why the limits cannot leave the gateway: they count by a fact that stays there. What is no path is a fault of another kind. */
 export function staysRateLimit(config: RateLimitConfig): string | undefined {
-  const fact = firstFacts(config, new Set()).find((name) => atGatewayOnly.has(name))
+  const paths = config.limits.flatMap(({ key_fields: fields }) =>
+    fields.filter((text) => /^(facts\.)?[a-zA-Z_]+/.test(text)),
+  )
+  const fact = paths
+    .map((text) => text.replace(/^facts\./, '').split(/[.[]/)[0] as string)
+    .find((name) => atGatewayOnly.has(name))
   return fact && `a limit counts by facts.${fact}, which is known of a connection to the gateway and does not travel`
 }
 const atGatewayOnly: ReadonlySet<string> = new Set(['peer', 'peerCertificate'])

@@ -16,6 +16,9 @@ export interface RunnerSaid {
   readonly soft: readonly string[]
 }
 
+/** A header that goes to the runner or comes from it. */
+export type LostHeader = 'x-execution-context' | 'x-layer-ack' | 'x-layer-ack-end'
+
 /** How one call is split between the gateway and the runner, as far as it has come. */
 export interface CallFold {
   /** What each layer is to do at the runner; layers that are not asked there are not in it. In no order. */
@@ -33,6 +36,8 @@ export interface CallFold {
   sends: number
   /** Layers whose end a stream did not acknowledge: evidence against the runner. */
   readonly unacknowledged: string[]
+  /** Headers between gateway and runner that got lost on the way. */
+  readonly missing: Set<LostHeader>
   said: RunnerSaid | undefined
   /** What the client is told beside the layers: the reason of the first fallback, or what was wrong with its directives. */
   reason: FallbackReason | undefined
@@ -66,6 +71,7 @@ export function createCallFold(): CallFold {
     observed: new Set(),
     sends: 0,
     unacknowledged: [],
+    missing: new Set(),
     said: undefined,
     reason: undefined,
     placed({ name, stage }, place, call) {

@@ -35,7 +35,10 @@ export function endFolded(
     const end = verifyAcknowledgementEnd(trailer, asked, head)
     if (end.ok) whole = mergedAcknowledgement(head, end.acknowledgement)
     else parts.unacknowledged(end.layer ? [end.layer] : [])
-  } else if (ending.kind === 'complete' && isStream(exchange)) parts.unacknowledged(armedOf(head))
+  } else if (ending.kind === 'complete' && isStream(exchange)) {
+    fold.missing.add('x-layer-ack-end')
+    parts.unacknowledged(armedOf(head))
+  }
   fold.said = { ...said, acknowledgement: whole }
   const usage = usageOf(whole)
   if (usage) parts.used(usage)

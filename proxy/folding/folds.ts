@@ -1,6 +1,5 @@
 import type { Call } from '../../plugins/call.ts'
 import type { Usage } from '../../plugins/chat.ts'
-import { directivesFromBody } from '../../plugins/directives.ts'
 import type { Layer } from '../../plugins/layer.ts'
 import { closureOf } from '../../plugins/legality.ts'
 import type { CallRecord } from '../call-record.ts'
@@ -15,8 +14,8 @@ import type { SendFolded } from './send.ts'
 export interface Folds {
   /** What the client's call is sent with; for a call of which the runner is to do something. */
   folding(fold: CallFold, record: CallRecord): Folding
-  /** A caller who is debugging wants every layer in the gateway for this call; undefined otherwise, or when they are there. */
-  forced(call: Call, fold: CallFold): Fallback | undefined
+  /** A caller who may debug wants every layer in the gateway for this call; undefined otherwise, or when they are there. */
+  forced(record: CallRecord, fold: CallFold): Fallback | undefined
   /**
    * Takes observers out whose request the gateway has rewritten on the way: they are asked apart, about the call as they would have seen it.
    */
@@ -35,12 +34,10 @@ export interface FoldsParts extends Omit<EndingParts, 'used' | 'unacknowledged'>
   readonly decides: Decides
   /** The runner that all targets of routing are models of; undefined where there is no such one. */
   readonly home: string | undefined
-  /** Directives are read from bodies. */
-  readonly directives: boolean
 }
 
 /** Makes the {@link Folds} of a configuration. */
-export function createFolds({ layers, send, decides, home, directives, acting }: FoldsParts): Folds {
+export function createFolds({ layers, send, decides, home, acting }: FoldsParts): Folds {
   const rewriting = new Set(layers.filter(({ rewrites }) => rewrites).map(({ name }) => name))
   const chooser = layers.find(({ writes }) => writes.includes('target'))?.name
   return {
@@ -58,10 +55,9 @@ export function createFolds({ layers, send, decides, home, directives, acting }:
         endFolded(fold, folded, ending, { call, parts: { acting, used, unacknowledged } })
       },
     }),
-    forced({ body }, fold) {
-      if (!directives || fold.modes.size === 0 || fold.reason === 'debug_force') return undefined
-      const asked = directivesFromBody(body)
-      if (!asked || !('directives' in asked) || !asked.directives.debug_force_fallback) return undefined
+    forced({ forced }, fold) {
+      const decides = [...fold.modes.values()].includes('enforce')
+      if (!forced || !decides || fold.reason === 'debug_force' || !forced()) return undefined
       return new Fallback('debug_force', 'the caller asked for the gateway')
     },
     leaveOut(_call, fold) {

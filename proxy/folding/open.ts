@@ -50,6 +50,7 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
   const policies = createPolicies(config, host, layers)
   const key = activeKey(config.signing, parts)
   const iss = `foldgate-${host.secret('gateway id').toString('hex').slice(0, 16)}`
+  let reports = 0
   const native = parts.runners.some(({ kind }) => kind === 'native')
   const folded = (): readonly string[] =>
     on.map(({ name }) => name).filter((name) => !['gateway', 'rolled-back'].includes(stages.of(name).stage))
@@ -63,7 +64,13 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
           host,
           policies,
           layers,
-          watch: parts.watch,
+          watch: {
+            ...parts.watch,
+            registered(runner, report) {
+              reports++
+              parts.watch.registered?.(runner, report)
+            },
+          },
           standing: { layers: folded },
         })
       : undefined
@@ -102,7 +109,8 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
       layers: on,
       acting,
       stageOf: stages.of,
-      version: () => stages.version,
+      // What is soft is told by reports, which come when they come.
+      version: () => stages.version + reports,
       isSoft: (layer) => isSoft(layer, { policies, instances, runners: parts.runners }),
       conversationHeader: names.conversationId,
       ...(config.access.overrideScope === null
@@ -115,7 +123,6 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
       send: createSendFolded({ order, contexts, policyOf }),
       decides,
       home,
-      directives: config.directives.enabled,
     }),
     policies,
     instances,

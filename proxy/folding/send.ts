@@ -61,9 +61,10 @@ export function createSendFolded(parts: SendParts): SendFolded {
       if (!refusal && sealed) {
         const { context } = sealed
         const asked = { context, key: ackKey, versions: policy.versions }
-        return acknowledged(exchange, { instance, asked })
+        return acknowledged(exchange, { instance, asked, fold: folded.fold })
       }
       if (!refusal) throw new Fallback('runner-error', 'the call was not sent')
+      if (refusal.code === 'missing') folded.fold.missing.add('x-execution-context')
       if (cured || !(await cure(instance, refusal, policy.digest))) {
         throw new Fallback(fallbackReasonFromRefusal(refusal), refusal.detail, refusal.layer ? [refusal.layer] : [])
       }
@@ -106,6 +107,7 @@ async function registered(instance: Instance, policy: FoldedPolicy): Promise<voi
   try {
     await instance.register(policy.digest)
   } catch (reason) {
+    if (reason instanceof Fallback) throw reason
     throw new Fallback('policy-unknown', reason instanceof Error ? reason.message : 'the policy was not registered')
   }
 }
@@ -153,14 +155,21 @@ async function cure(instance: Instance, { code }: ContextRefusal, digest: string
   return true
 }
 
+interface Acknowledging {
+  readonly instance: Instance
+  readonly asked: Asked
+  readonly fold: CallFold
+}
+
 /** The runner's word for what it did. An answer without it is not passed on: nobody knows which layers have seen it. */
-function acknowledged(exchange: Exchange, { instance, asked }: { instance: Instance; asked: Asked }): FoldedExchange {
+function acknowledged(exchange: Exchange, { instance, asked, fold }: Acknowledging): FoldedExchange {
   const header = exchange.headers['x-layer-ack']
   const verified = verifyAcknowledgement(typeof header === 'string' ? header : undefined, asked)
   if (!verified.ok) {
     exchange.drop()
     const failed = exchange.status >= 500 && verified.mismatch === 'absent'
     if (failed) throw new Fallback('runner-error', `the runner answered ${exchange.status}`)
+    if (verified.mismatch === 'absent') fold.missing.add('x-layer-ack')
     const words = `the acknowledgement does not hold: ${verified.mismatch}${verified.layer ? ` (${verified.layer})` : ''}`
     throw new Fallback('not-acknowledged', words, verified.layer ? [verified.layer] : [])
   }

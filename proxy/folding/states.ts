@@ -40,6 +40,7 @@ function atRunner(name: string, proving: boolean, { said }: CallFold): LayerStat
     by: 'runner',
     buffered: false,
     ...(outcome === 'armed' ? { armed: true } : {}),
+    ...(outcome === 'failed' ? { failed: true } : {}),
     ...(said.beside ? { beside: true } : {}),
     ...(said.soft.includes(name) ? { checked: true } : {}),
   }

@@ -2,9 +2,10 @@ import type { Call } from '../../plugins/call.ts'
 import type { Reply } from '../../plugins/reply.ts'
 import { type Answer, writeAnswer } from '../answer.ts'
 import { withDirectives } from '../directives.ts'
+import { overhear } from '../overheard.ts'
 import type { Rooms } from '../rooms.ts'
-import { serve } from '../serve.ts'
-import { beginVisit, callOf, finish, frameOf, type Http, type VisitKind } from '../visit.ts'
+import { type Service, serve } from '../serve.ts'
+import { beginVisit, callOf, finish, frameOf, type Http, type Visit, type VisitKind } from '../visit.ts'
 
 /** One kind of call: its route, the dialect of its errors, and how HTTP becomes a call and a reply becomes HTTP again. */
 export interface InferenceRoute extends VisitKind {
@@ -20,9 +21,18 @@ export async function serveInference(rooms: Rooms, kind: InferenceRoute, inbound
   const error = await writeAnswer(frameOf(rooms, visit), async () => {
     const call = callOf(visit, inbound.body)
     const seen = await withDirectives(kind.toCall?.(call) ?? call, inbound.body, visit)
-    return kind.toAnswer(await serve(visit.setup, seen, visit.record), seen)
+    return kind.toAnswer(await serve(serviceFor(visit, seen), seen, visit.record), seen)
   })
   finish(rooms, visit, error)
+}
+
+/** Who asks for a fallback must have the right to debug: that hangs on scopes, which the gateway half of auth is then heard for. */
+function serviceFor({ setup, record }: Visit, call: Call): Service {
+  const { debugScope } = setup.config.access
+  if (debugScope === null || !call.facts.directives?.debug_force_fallback) return setup
+  const heard = overhear(setup)
+  record.forced = () => heard.overheard.principal?.scopes.includes(debugScope) ?? false
+  return heard.setup
 }
 
 /** A request whose body has been read. */

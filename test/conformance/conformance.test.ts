@@ -112,10 +112,13 @@ describe('the conformance of our own runner', () => {
 it('a runner whose keys are Ed25519 pairs is held to the same, and reported on as JSON', async () => {
   await using runner = await startRunner('--key', `p1=${dir.file('public')}`, '--ack-key', dir.file('ack-private'))
   const keys = ['--key', `p1=${dir.file('private')}`, '--ack-key-file', dir.file('ack-public')]
-  const { code, stdout } = await command('--url', urlOf(runner), ...keys, '-o', 'json')
+  // Where the kind of key matters.
+  const only = ['policies', 'contexts', 'acknowledgement', 'decide'].flatMap((section) => ['--only', section])
+  const { code, stdout } = await command('--url', urlOf(runner), ...keys, ...only, '-o', 'json')
   const { failed, skipped, cases } = JSON.parse(stdout) as Conformance
   expect(cases.filter(({ result }) => result === 'failed')).toEqual([])
-  expect([failed, skipped, code]).toEqual([0, 1, 0])
+  expect([failed, skipped, code]).toEqual([0, 0, 0])
+  expect(cases.length).toBeGreaterThan(70)
 })
 
 it('a runner that cannot be reached ends the command with 4, a wrong command line with 2', async () => {

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { acknowledgementSchema, outcomes } from '../../plugins/acknowledgement.ts'
+import { canonicalJson } from '../../plugins/canonical.ts'
 import { capabilitiesFault, capabilitiesSchema } from '../../plugins/capabilities.ts'
 import { directivesFromBody } from '../../plugins/directives.ts'
 import { contextFault, contextSchema } from '../../plugins/execution-context.ts'
@@ -11,9 +12,11 @@ import { layers } from '../../plugins/index.ts'
 import { createSigningKey } from '../../plugins/jws-key.ts'
 import type { Policy } from '../../plugins/policy.ts'
 import { compileCodes, reportFault } from '../../plugins/policy-report.ts'
+import { createSchema } from '../../plugins/schema.ts'
 import { abiFiles } from '../abi.ts'
 import { sections } from '../conformance/case.ts'
 import { contextFaults } from '../conformance/context-faults.ts'
+import { publishedLaws } from '../conformance/laws.ts'
 import { usage } from '../conformance/options.ts'
 import { workedExample } from '../conformance/worked-example.ts'
 import { blocksFrom, pageFrom, plain, root, rowsUnder } from './page.ts'
@@ -121,6 +124,39 @@ describe('the worked example', () => {
     expect(createSigningKey({ kid: example.key.kid, alg: 'HS256', secret }).kid).toBe('k1')
   })
 })
+
+describe('the published laws', () => {
+  const laws = publishedLaws()
+  const cases = Object.entries(laws.layers).flatMap(([layer, { cases: each }]) =>
+    each.map((one) => [`${layer}: ${one.title}`, layer, one] as const),
+  )
+  const steps = createSchema<unknown>(JSON.parse(pageFrom('native-runner/abi/steps.schema.json')))
+
+  it('are of every layer that folds, and some of each but the cache must be refused', () => {
+    expect(Object.keys(laws.layers)).toEqual(column('Essence'))
+    const refusing = new Set(
+      cases
+        .filter(
+          ([
+            ,
+            ,
+            {
+              expect: { o },
+            },
+          ]) => o === 'refuse',
+        )
+        .map(([, layer]) => layer),
+    )
+    expect([...refusing, 'cache'].toSorted()).toEqual(column('Essence').toSorted())
+  })
+
+  it.each(cases)('%s: its step is one, and e is the digest of its essence', (_, layer, { step, expect: wanted }) => {
+    expect(steps.faults({ [layer]: step })).toEqual([])
+    const bytes = sha256Of(canonicalJson(wanted.essence)).subarray(0, 16)
+    expect(bytes.toString('base64')).toBe(wanted.e)
+  })
+})
+const sha256Of = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 describe('the tables of the protocol', () => {
   it('name every file of abi/, and no other', () => {

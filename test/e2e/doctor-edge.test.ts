@@ -94,6 +94,7 @@ const cases: readonly (readonly [title: string, habits: EdgeHabits, note: RegExp
     /as/,
   ],
   ['has error pages of its own', { ownErrors: true }, /body of an error is replaced: text\/html/, /errors/],
+  ['drops trailers', { dropsTrailers: true }, /trailer x-layer-status of streams does not reach/, /trailers on/],
   ['answers by itself', { forbids: 403 }, /is answered 403, not by the gateway/, /firewall/],
 ]
 

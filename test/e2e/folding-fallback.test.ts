@@ -92,6 +92,7 @@ describe('a runner that is another process than before', () => {
 describe('a caller who provokes fallbacks', () => {
   const limit = { limits: [{ key_fields: ['tenant'], tokens_per_minute: 60, burst_capacity: 60 }] }
   const forced = { execution_context: { debug_force_fallback: true } }
+  const config = { access: { debugScope: 'debug' } }
   const ask = async (rig: FoldingRig, more: object): Promise<number> => {
     const response = await rig.chat({ ...say(`hello ${Math.random()}`), max_tokens: 3, ...more })
     await response.text()
@@ -106,7 +107,7 @@ describe('a caller who provokes fallbacks', () => {
     ['at the gateway first', forced, {}],
     ['at the runner first', {}, forced],
   ])('gets no second quota: %s', async (_, first, second) => {
-    await using rig = await startFoldingRig({ stages: allNative, layers: { 'rate-limit': limit } })
+    await using rig = await startFoldingRig({ stages: allNative, layers: { 'rate-limit': limit }, config })
     const calls = await untilRefused(rig, first)
     expect(calls).toBeGreaterThan(1)
     expect(calls).toBeLessThan(12)
@@ -114,8 +115,15 @@ describe('a caller who provokes fallbacks', () => {
     expect(await untilRefused(rig, second)).toBeLessThanOrEqual(1)
   })
 
+  it('without the right to debug is served as everybody', async () => {
+    await using rig = await startFoldingRig({ stages: allNative, config })
+    const response = await rig.chat({ ...say('please'), ...forced }, { authorization: `Bearer ${rig.keys[1]}` })
+    await response.text()
+    expect(layerStates(response)).toMatchObject({ cache: 'evaporation-complete;by=runner' })
+  })
+
   it('moves no stage, and is no evidence', async () => {
-    await using rig = await startFoldingRig({ stages: allNative })
+    await using rig = await startFoldingRig({ stages: allNative, config })
     for (let call = 0; call < 5; call++) expect(await ask(rig, forced)).toBe(200)
     expect(layerStates(await rig.chat(say('still there')))).toMatchObject({ auth: 'evaporation-complete;by=runner' })
     const fallen = await metric(rig, 'fallbacks_total')

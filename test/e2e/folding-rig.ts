@@ -101,7 +101,7 @@ function layersFor([one, two]: readonly [string, string]): Record<string, object
   return {
     auth: {
       apiKeys: [
-        { id: 'one', hash: hashOf(one), tenant: 't1', tier: 'free' },
+        { id: 'one', hash: hashOf(one), tenant: 't1', tier: 'free', scopes: ['debug'] },
         { id: 'two', hash: hashOf(two), tenant: 't2', tier: 'vip' },
       ],
     },

@@ -92,3 +92,13 @@ it('a stream that ends without its final part is counted once, and is whole for 
   expect([status, text.endsWith('data: [DONE]\n\n')]).toEqual([200, true])
   expect(await rig.missing()).toEqual(['x-layer-ack-end runner-out 1'])
 })
+
+it('a context or an acknowledgement that comes damaged is not missing', async () => {
+  await using rig = await startRig()
+  rig.habits.writesOut = { 'x-layer-ack': 'runner;id="0"' }
+  expect((await rig.chat()).line).toContain('reason=not-acknowledged')
+  rig.habits.writesOut = {}
+  rig.habits.writesIn = { 'x-execution-context': 'no.context.atall' }
+  expect((await rig.chat()).line).toMatch(/postprocess=fallback;by=gateway;reason=(signature|context-refused)/)
+  expect(await rig.missing()).toEqual([])
+})

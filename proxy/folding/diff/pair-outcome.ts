@@ -17,7 +17,7 @@ export interface PairOutcome {
 
 /** How triples are judged. */
 export interface PairingParts {
-  /** Breaks ties; the same triple under the same seed always falls the same way. */
+  /** Breaks ties, each with a coin of its own: equal triples must not all fall one way. The same seed gives the same coins in turn. */
   readonly seed: string
   /** Default {@link lexical}. */
   readonly similar?: Similar

@@ -80,8 +80,10 @@ export function takeDates(text: string): SpokenDates {
   let rest = text
   for (const { pattern, say } of forms) {
     rest = rest.replace(pattern, (whole: string, ...more: (string | number | undefined)[]) => {
-      const at = more.find((each) => typeof each === 'number') as number
-      const date = say(more.filter((each, index) => index < more.indexOf(at)) as (string | undefined)[])
+      // The groups come first, then where it was found.
+      const groups = more.findIndex((each) => typeof each === 'number')
+      const at = more[groups] as number
+      const date = say(more.slice(0, groups) as (string | undefined)[])
       if (date === undefined) return whole
       found.push({ at, date })
       return ' '.repeat(whole.length)

@@ -42,10 +42,10 @@ const pattern = new RegExp(
 /** The numbers that a text says, in figures and words (English and Chinese), in order; markers of lists are none. */
 export function numbersIn(text: string): readonly string[] {
   const unlisted = text.replace(/^[ \t]*(?:\d{1,3}[.)、]|\(\d{1,3}\))(?=\s|[^\d\s])(?!\d)/gm, ' ')
-  return [...unlisted.normalize('NFKC').matchAll(pattern)].map(({ groups = {} }) => String(valueOf(groups)))
+  return [...unlisted.normalize('NFKC').matchAll(pattern)].map(({ groups = {} }) => String(numberFrom(groups)))
 }
 
-function valueOf(groups: Readonly<Record<string, string | undefined>>): number | string {
+function numberFrom(groups: Readonly<Record<string, string | undefined>>): number | string {
   const { figure, scale, tens: ten, ones: one, word, chinese } = groups
   if (figure !== undefined) {
     const value = figureValue(figure)

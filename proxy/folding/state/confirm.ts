@@ -1,4 +1,4 @@
-import type { Sighting } from './glance.ts'
+import { aliveMs, type Sighting } from './glance.ts'
 import type { Replica } from './replica.ts'
 import type { TripOutcome } from './state.ts'
 import type { Timers } from './timers.ts'
@@ -31,7 +31,7 @@ export async function confirmTrip(watching: Watching, rolloutId: string): Promis
 
 function outcomeOf({ self, sighted, pollMs }: Watching, rolloutId: string): TripOutcome {
   // Another run of this replica is over, whatever it said last.
-  const others = sighted().filter(({ replica, agoMs }) => replica.id !== self.id && agoMs <= 5 * pollMs)
+  const others = sighted().filter(({ replica, agoMs }) => replica.id !== self.id && agoMs <= aliveMs(pollMs))
   const missing = others.filter(({ trips }) => !trips.includes(rolloutId)).map(({ replica }) => replica.id)
   return { confirmed: others.length + 1 - missing.length, of: others.length + 1, missing }
 }

@@ -20,7 +20,14 @@ export interface Glance {
   readonly stored: StageDocument | undefined
   /** The fence that was given out last. */
   readonly fence: number
+  /** The store did not know this replica: it has just come, or the store has lost what it was told. */
+  readonly isFirst: boolean
   readonly replicas: readonly Sighting[]
+}
+
+/** A replica that was seen so long ago, in milliseconds, is not counted any more. */
+export function aliveMs(pollMs: number): number {
+  return Math.max(5 * pollMs, 2_000)
 }
 
 /** A replica tells its latest trips only, so that what it says stays small. */
@@ -30,7 +37,7 @@ const mostTrips = 50
 export async function glanceAt(line: RedisLine, replica: Replica, known: StageDocument): Promise<Glance> {
   const args = [fieldOf(replica), JSON.stringify({ rev: known.rev, trips: latestTrips(known) })]
   const reply = await line.run(lookScript, [stateKeys.state, stateKeys.seen, stateKeys.fence], args)
-  const [text, fence, at, ...seen] = reply
+  const [text, fence, at, first, ...seen] = reply
   const replicas: Sighting[] = []
   for (let index = 0; index + 1 < seen.length; index += 2) {
     const [field, said] = [String(seen[index]), String(seen[index + 1])]
@@ -38,7 +45,7 @@ export async function glanceAt(line: RedisLine, replica: Replica, known: StageDo
     const { rev, trips } = JSON.parse(said.slice(space + 1)) as Pick<Sighting, 'rev' | 'trips'>
     replicas.push({ replica: replicaFromField(field), agoMs: Number(at) - Number(said.slice(0, space)), rev, trips })
   }
-  return { stored: documentFromText(String(text)), fence: Number(fence), replicas }
+  return { stored: documentFromText(String(text)), fence: Number(fence), isFirst: first === 1, replicas }
 }
 
 function latestTrips({ tripped }: StageDocument): string[] {

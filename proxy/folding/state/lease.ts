@@ -71,7 +71,7 @@ export function createLease({ line, timers, holder, leaseMs, replicas }: LeaseTe
     },
     async leave() {
       until = Number.NEGATIVE_INFINITY
-      await line.run(leaveScript, [stateKeys.lease], [holder]).catch(() => undefined)
+      await line.run(leaveScript, [stateKeys.lease, stateKeys.seen], [holder]).catch(() => undefined)
     },
   }
 }

@@ -100,8 +100,8 @@ return { 'done', keep('restore', known, instant(), ARGV[2], ARGV[3]) }`
 export const lookLua = `
 local t = redis.call('TIME')
 local at = t[1] * 1000 + math.floor(t[2] / 1000)
-redis.call('HSET', KEYS[2], ARGV[1], string.format('%.0f', at) .. ' ' .. ARGV[2])
-local found = { redis.call('GET', KEYS[1]) or '', tonumber(redis.call('GET', KEYS[3]) or '0'), at }
+local first = redis.call('HSET', KEYS[2], ARGV[1], string.format('%.0f', at) .. ' ' .. ARGV[2])
+local found = { redis.call('GET', KEYS[1]) or '', tonumber(redis.call('GET', KEYS[3]) or '0'), at, first }
 local seen = redis.call('HGETALL', KEYS[2])
 for i = 1, #seen, 2 do
   if at - tonumber(string.match(seen[i + 1], '^%d+')) > 60000 then redis.call('HDEL', KEYS[2], seen[i])
@@ -126,4 +126,5 @@ return { fence }`
 
 /** Of {@link leaveScript}. */
 export const leaveLua = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+redis.call('HDEL', KEYS[2], ARGV[1])
 return {}`

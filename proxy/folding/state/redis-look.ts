@@ -2,7 +2,7 @@ import type { RedisLine } from '../../../config/store/redis-line.ts'
 import type { Log } from '../../../plugins/host.ts'
 import { type Contact, createContact } from './contact.ts'
 import { countersTtlMs, createOwnCounters, fieldOf, type OwnCounters, publishScript } from './counting.ts'
-import { type Glance, glanceAt, type Sighting } from './glance.ts'
+import { aliveMs, type Glance, glanceAt, type Sighting } from './glance.ts'
 import { createKnowledge, type Knowledge } from './knowledge.ts'
 import { createLease, type Lease } from './lease.ts'
 import { reconcile } from './repair.ts'
@@ -78,7 +78,8 @@ export async function look(room: RedisRoom): Promise<void> {
       contact.answered(timers.elapsed() - asked)
       room.lease.see(glance.fence)
       room.sighted = glance.replicas
-      if (await reconcile({ ...room, replica: room.replica.id }, glance.stored)) room.own.retell()
+      await reconcile({ ...room, replica: room.replica.id }, glance.stored)
+      if (glance.isFirst) room.own.retell()
       settle(room, glance)
       if (knowledge.known === before) break
     }
@@ -92,7 +93,7 @@ export async function look(room: RedisRoom): Promise<void> {
 /** A leader acts only after two rounds in which others could say that they know of more than the store does. */
 function settle(room: RedisRoom, { replicas }: Glance): void {
   const { lease, knowledge, pollMs } = room
-  const ahead = replicas.some(({ rev, agoMs }) => agoMs <= 5 * pollMs && rev > knowledge.known.rev)
+  const ahead = replicas.some(({ rev, agoMs }) => agoMs <= aliveMs(pollMs) && rev > knowledge.known.rev)
   const fence = lease.held()?.fence
   if (fence !== undefined && !ahead && lease.heldForMs() >= 2 * pollMs) room.settled = fence
 }

@@ -16,9 +16,9 @@ export interface Repairing {
 
 /**
  * Takes over what the store has, and brings back what it lost: a trip that it does not know is told again, whoever made it, and a state
- * older than the one known here is replaced by that. True when the store had lost something. Throws as {@link RedisLine.run}.
+ * older than the one known here is replaced by that. Throws as {@link RedisLine.run}.
  */
-export async function reconcile(repairing: Repairing, stored: StageDocument | undefined): Promise<boolean> {
+export async function reconcile(repairing: Repairing, stored: StageDocument | undefined): Promise<void> {
   const { knowledge } = repairing
   const document = stored ?? emptyDocument
   const lost = isOlder(document, knowledge.known)
@@ -26,11 +26,10 @@ export async function reconcile(repairing: Repairing, stored: StageDocument | un
   else knowledge.adopt(document)
   const missing = missingTrips(knowledge.known.tripped, document.tripped)
   // What was brought back has its trips with it.
-  if (lost || Object.keys(missing).length === 0) return lost
+  if (lost || Object.keys(missing).length === 0) return
   const record = recordOf(repairing, 'told again: the store did not have it')
   const args = [JSON.stringify(missing), record]
   take(repairing, await repairing.line.run(tripScript, [stateKeys.state, stateKeys.log], args))
-  return false
 }
 
 async function restore(repairing: Repairing, stored: StageDocument): Promise<void> {

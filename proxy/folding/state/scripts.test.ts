@@ -9,7 +9,15 @@ import { type Redis, redisAvailable, startServer } from '../../../test/support/r
 import { collectScript, publishScript } from './counting.ts'
 import { emptyDocument, type Layers, type StageDocument } from './document.ts'
 import { historyScript, recordsFromReply } from './log.ts'
-import { leadScript, leaveScript, lookScript, restoreScript, stateKeys, transitionScript, tripScript } from './scripts.ts'
+import {
+  leadScript,
+  leaveScript,
+  lookScript,
+  restoreScript,
+  stateKeys,
+  transitionScript,
+  tripScript,
+} from './scripts.ts'
 import { layerAt, silent } from './test-documents.ts'
 
 const { state, log, fence, seen, lease } = stateKeys
@@ -18,7 +26,9 @@ const ids = fc.constantFrom('R1', 'R2', 'R3')
 const layer = fc
   .record({ stage: stages, id: ids, gen: fc.integer({ min: 1, max: 3 }), weight: fc.integer({ min: 0, max: 10_000 }) })
   .map(({ stage, id, gen, weight }) => layerAt(stage, id, { gen, weight, startedAt: 1_700_000_000_123 }))
-const layers: fc.Arbitrary<Layers> = fc.dictionary(fc.constantFrom('auth', 'cache', 'prompt "ü"'), layer, { maxKeys: 3 })
+const layers: fc.Arbitrary<Layers> = fc.dictionary(fc.constantFrom('auth', 'cache', 'prompt "ü"'), layer, {
+  maxKeys: 3,
+})
 const trips = fc.dictionary(
   ids,
   fc.record({
@@ -35,7 +45,7 @@ type Step = readonly [Script, readonly string[], readonly string[]]
 const record = JSON.stringify({ by: { actor: 'a', reason: 'r' }, replica: 'x' })
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc
-    .tuple(fc.nat(5), fc.nat(2), layers, fc.boolean())
+    .tuple(fc.oneof(fc.constant('@rev'), fc.nat(5)), fc.oneof(fc.constant('@fence'), fc.nat(2)), layers, fc.boolean())
     .map(
       ([rev, given, next, holds]): Step => [
         transitionScript,
@@ -50,7 +60,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc
     .tuple(fc.constantFrom('a:1', 'b:2'), fc.nat(3))
     .map(([who, highest]): Step => [leadScript, [lease, fence], [who, '60000', String(highest)]]),
-  fc.constantFrom('a:1', 'b:2').map((who): Step => [leaveScript, [lease], [who]]),
+  fc.constantFrom('a:1', 'b:2').map((who): Step => [leaveScript, [lease, seen], [who]]),
   fc
     .tuple(fc.constantFrom('a:1', 'b:2'), fc.nat(9))
     .map(([who, count]): Step => [publishScript, [stateKeys.counters('R1', 's')], [who, `{"n":${count}}`, '60000']]),
@@ -81,7 +91,10 @@ describe.skipIf(!redisAvailable)('the scripts', () => {
       fc.asyncProperty(steps, async (all) => {
         await redis.cli('flushall')
         const memory = createEmbeddedStore(createManualClock())
-        for (const [script, keys, args] of all) {
+        for (const [script, keys, words] of all) {
+          const [now = '', given = 0] = await memory.run(lookScript, [state, seen, fence], ['a:1', '{}'])
+          const rev = now === '' ? 0 : (JSON.parse(String(now)) as StageDocument).rev
+          const args = words.map((word) => (word === '@rev' ? rev : word === '@fence' ? given : word))
           const there = await line.run(script, keys, args)
           expect(meant(there)).toEqual(meant(await memory.run(script, keys, args)))
           outcomes.add(`${script.name} ${typeof there[0] === 'string' ? there[0] : ''}`)

@@ -92,8 +92,8 @@ export const restoreScript: Script = {
 
 /**
  * Says what this replica has seen, and looks at everything. KEYS: state, seen, fence. ARGV: the replica, what it has seen (JSON). Returns
- * the state or an empty text, the fence given out last, the instant, and for each replica seen within a minute its name, and the
- * instant and what it had seen, a space between them.
+ * the state or an empty text, the fence given out last, the instant, 1 where this replica was not there (else 0), and for each replica
+ * seen within a minute its name, and the instant and what it had seen, a space between them.
  */
 export const lookScript: Script = {
   name: 'stages-look',
@@ -103,7 +103,8 @@ export const lookScript: Script = {
     const all = Object.entries({ ...kept, [replica]: `${memory.now} ${what}` })
     const fresh = all.filter(([, text]) => memory.now - Number(text.split(' ', 1)[0]) <= 60_000)
     memory.set(seen, JSON.stringify(Object.fromEntries(fresh)))
-    return [memory.get(state) ?? '', Number(memory.get(fence) ?? 0), memory.now, ...fresh.flat()]
+    const first = Object.hasOwn(kept, replica) ? 0 : 1
+    return [memory.get(state) ?? '', Number(memory.get(fence) ?? 0), memory.now, first, ...fresh.flat()]
   },
 }
 
@@ -125,12 +126,14 @@ export const leadScript: Script = {
   },
 }
 
-/** Gives the lease back, if it is this one's. KEYS: lease. ARGV: who asks. Returns nothing. */
+/** Gives the lease back, if it is this one's, and is not seen any more. KEYS: lease, seen. ARGV: who asks. Returns nothing. */
 export const leaveScript: Script = {
   name: 'stages-leave',
   lua: leaveLua,
-  local(memory, [lease = ''], [me]) {
+  local(memory, [lease = '', seen = ''], [me = '']) {
     if (memory.get(lease) === me) memory.delete(lease)
+    const { [me]: _, ...others } = JSON.parse(memory.get(seen) ?? '{}') as Record<string, string>
+    memory.set(seen, JSON.stringify(others))
     return []
   },
 }

@@ -33,7 +33,11 @@ export function layerAt(stage: Stage, id: string, more: Partial<LayerState> & { 
 }
 
 /** Moves one layer, on top of what is known, with the fence that is held. */
-export async function move(state: RolloutState, layers: Layers, more: Partial<Transition> = {}): Promise<TransitionResult> {
+export async function move(
+  state: RolloutState,
+  layers: Layers,
+  more: Partial<Transition> = {},
+): Promise<TransitionResult> {
   const { rev, layers: before } = state.known
   return state.transition({
     expectedRev: rev,

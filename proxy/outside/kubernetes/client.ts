@@ -38,8 +38,6 @@ export interface KubeOptions {
   readonly timeoutMs?: number
   /** What `/var/run/secrets/kubernetes.io/serviceaccount` lies under; default the root. */
   readonly root?: string
-  /** Default: that of this process. */
-  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 const longestAnswer = 33_554_432
@@ -67,9 +65,9 @@ export async function openKube(options: KubeOptions): Promise<Kube> {
   return { namespace, send: (request) => send(config, request, { server, timeoutMs: options.timeoutMs ?? 5_000 }) }
 }
 
-function load(config: KubeConfig, { kubeconfigFile, root, environment = process.env }: KubeOptions): void {
+function load(config: KubeConfig, { kubeconfigFile, root }: KubeOptions): void {
   if (kubeconfigFile !== null) config.loadFromFile(kubeconfigFile)
-  else if (environment['KUBERNETES_SERVICE_HOST'] && environment['KUBERNETES_SERVICE_PORT'])
+  else if (process.env['KUBERNETES_SERVICE_HOST'] && process.env['KUBERNETES_SERVICE_PORT'])
     config.loadFromCluster(root)
 }
 

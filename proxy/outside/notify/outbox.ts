@@ -45,6 +45,8 @@ export function createOutbox<Item>(parts: OutboxParts<Item>): Outbox<Item> {
       const fault = await deliver(item, parts, closing.signal)
       if (fault !== undefined) parts.lost(item, fault)
     }
+    // In the same turn as the last look at the queue: what is put from now on starts the next one.
+    worker = undefined
   }
   return {
     put(item) {
@@ -52,9 +54,7 @@ export function createOutbox<Item>(parts: OutboxParts<Item>): Outbox<Item> {
       queue.push(item)
       const oldest = queue.length > parts.room ? queue.shift() : undefined
       if (oldest !== undefined) parts.lost(oldest, `${parts.room} are waiting already`)
-      worker ??= run().finally(() => {
-        worker = undefined
-      })
+      worker ??= run()
     },
     get waiting() {
       return queue.length

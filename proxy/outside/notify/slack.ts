@@ -7,14 +7,14 @@ const icons = { info: ':information_source:', warning: ':warning:', critical: ':
 export const slackShape: Shape = (notice, { service, runbook }) => {
   const said = sayNotice(notice)
   const lines = [
-    `*${escape(said.text)}*`,
-    ...(notice.evidence === '' ? [] : [`Evidence: ${escape(notice.evidence)}`]),
-    escape(said.todo),
+    `*${escaped(said.text)}*`,
+    ...(notice.evidence === '' ? [] : [`Evidence: ${escaped(notice.evidence)}`]),
+    escaped(said.todo),
     ...(runbook === null ? [] : [`<${encodeURI(runbook)}|Runbook>`]),
   ]
   const title = `${said.title} (${service})`
   return jsonMessage({
-    text: cut(`${icons[said.severity]} ${escape(title)}`, 3_000),
+    text: cut(`${icons[said.severity]} ${escaped(title)}`, 3_000),
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: cut(title, 150) } },
       { type: 'section', text: { type: 'mrkdwn', text: cut(lines.join('\n'), 3_000) } },
@@ -23,6 +23,6 @@ export const slackShape: Shape = (notice, { service, runbook }) => {
 }
 
 /** The three characters that Slack reads as markup of its own, such as mentions of everybody. */
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
