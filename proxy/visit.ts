@@ -11,6 +11,7 @@ import { ownHeaders, statusLine } from './own-headers.ts'
 import { beginPrivileged, noteConsumer, type Privileged } from './privileged.ts'
 import type { Rooms } from './rooms.ts'
 import type { Setup } from './setup.ts'
+import { spanAttributes } from './span-attributes.ts'
 import { announcedTrailer, statusTrailer } from './status-trailer.ts'
 import type { Arm, Source } from './telemetry/metric-values.ts'
 
@@ -102,9 +103,11 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
     rooms.metrics.tokens('output', record.usage.completion_tokens ?? 0)
     rooms.metrics.tokens('cached', record.usage.prompt_tokens_details?.cached_tokens ?? 0)
   }
-  for (const { name, status, by } of statusLine(visit).states) rooms.metrics.layerStatus(name, status, by)
+  const { states } = statusLine(visit)
+  for (const { name, status: said, by } of states) rooms.metrics.layerStatus(name, said, by)
   if (record.fold) countFold(rooms, record.fold)
-  record.span.end({ code: status, source: sourceOf(visit), error: error?.code })
+  const attrs = spanAttributes({ record, states, arm: armOf(record) })
+  record.span.end({ code: status, source: sourceOf(visit), error: error?.code, ...(attrs ? { attrs } : {}) })
   noteConsumer(rooms, visit)
   rooms.remember(caller, record, { route: kind.route, status })
   visit.landed()

@@ -5,7 +5,7 @@ import type { Acting } from '../layer.ts'
 import type { Reply } from '../reply.ts'
 import { pass, refuse, type Verdict } from '../verdict.ts'
 import { type Account, billAtRelease, free, openAccount } from './account.ts'
-import { chargeCall } from './charge.ts'
+import { createCharges } from './charge.ts'
 import type { RateLimitConfig } from './config.ts'
 import { grantFor } from './decide.ts'
 import type { Shop } from './grant.ts'
@@ -29,7 +29,7 @@ export interface RateLimitActing extends Acting {
    * Charges a call that the runner limited to this side's counters, without judging it: one request, and the tokens that the runner says were
    * used. In the background. So the gateway's counters stand where the runner's do, and neither a fallback nor a rollback hands out a
    * second quota. Only for calls that this layer was not asked about here (an observer has charged them already) and that count: not for
-   * refused or failed ones.
+   * refused or failed ones. It may wait for up to 100 ms, but never behind a decision of this side.
    */
   charge?(call: Call, usedTokens: number): void
 }
@@ -48,8 +48,11 @@ export function actingOver(config: RateLimitConfig, limits: readonly Limit[], ho
   const pieceLength = config.cutStreams ? pieces.cutting : pieces.watching
   // Calls that were decided while the store was away.
   const lost = new Set<string>()
+  const follow = (posting: Promise<void>, call: Call): void => ledger.await(posting, { call, mode: 'enforce' })
+  const charges = createCharges(shop, host.closed, follow)
   return {
     async decide(call, mode, reads) {
+      charges.post()
       try {
         const grant = await (mode === 'enforce' ? grantFor(call, shop) : grantBeside(call, shop, reads))
         return enter(openAccount(call, mode, { grant, host, pieceLength }), watching)
@@ -85,10 +88,16 @@ export function actingOver(config: RateLimitConfig, limits: readonly Limit[], ho
       if (!account.closed && !account.copied) ledger.close(account, billAtRelease(account, host))
     },
     charge(call, usedTokens) {
-      ledger.await(chargeCall(call, usedTokens, shop), { call, mode: 'enforce' })
+      try {
+        charges.add(call, usedTokens)
+      } catch (reason) {
+        // A key field reads a body that cannot be read.
+        follow(Promise.reject(reason), call)
+      }
     },
     async close() {
       renewal.stop()
+      charges.post()
       await ledger.settled()
     },
   }

@@ -32,6 +32,9 @@ export interface CallFold {
   /** Layers whose gateway half decides the call, and those whose gateway half only observes it. */
   readonly decided: Set<string>
   readonly observed: Set<string>
+  /** The rollout under way for it, and the unit that it was drawn by. */
+  rollout: string | undefined
+  unit: string | undefined
   /** How often the call was sent with a context; raised by every send. */
   sends: number
   /** Layers whose end a stream did not acknowledge: evidence against the runner. */
@@ -69,6 +72,8 @@ export function createCallFold(): CallFold {
     seen: new Map(),
     decided: new Set(),
     observed: new Set(),
+    rollout: undefined,
+    unit: undefined,
     sends: 0,
     unacknowledged: [],
     missing: new Set(),

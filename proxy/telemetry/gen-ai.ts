@@ -69,6 +69,16 @@ export const attributeNames = {
   arm: 'foldgate.arm',
   stage: 'foldgate.stage',
   rollout: 'foldgate.rollout',
+  /** The layer that moves, for a call in its shadow or canary. */
+  moving: 'foldgate.moving',
+  tier: 'foldgate.tier',
+  /** Short hashes of the unit that the call was drawn by, and of its tenant. */
+  unit: 'foldgate.unit',
+  tenant: 'foldgate.tenant',
+  /** Milliseconds to the first byte; streams and documents alike. */
+  firstByteMs: 'foldgate.first_byte_ms',
+  /** What broke in a stream that the runner acknowledged, or the end that it did not acknowledge. */
+  unacknowledged: 'foldgate.unacknowledged',
   executionTimeUs: 'foldgate.execution_time_us',
   fallbackReason: 'foldgate.fallback.reason',
   policyDigest: 'foldgate.policy.digest',

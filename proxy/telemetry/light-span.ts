@@ -26,9 +26,9 @@ class LightCall implements CallSpan {
   readonly recording = false
   readonly #context: TraceContext
   readonly #tracestate: string | undefined
-  readonly #ended: () => void
+  readonly #ended: (end: CallEnd) => void
   #open = true
-  constructor(context: TraceContext, tracestate: string | undefined, ended: () => void) {
+  constructor(context: TraceContext, tracestate: string | undefined, ended: (end: CallEnd) => void) {
     this.traceId = context.traceId
     this.spanId = context.spanId
     this.#context = context
@@ -43,14 +43,18 @@ class LightCall implements CallSpan {
   attempt(_start: AttemptStart): AttemptSpan {
     return new LightAttempt(this.#context, this.#tracestate)
   }
-  end(_end: CallEnd): void {
+  end(end: CallEnd): void {
     if (!this.#open) return
     this.#open = false
-    this.#ended()
+    this.#ended(end)
   }
 }
 
 /** The span of a call that is not recorded: it has ids for logs and headers, and nothing else. `ended` is told once. */
-export function createLightSpan(context: TraceContext, tracestate: string | undefined, ended: () => void): CallSpan {
+export function createLightSpan(
+  context: TraceContext,
+  tracestate: string | undefined,
+  ended: (end: CallEnd) => void,
+): CallSpan {
   return new LightCall(context, tracestate, ended)
 }

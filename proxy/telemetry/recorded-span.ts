@@ -37,8 +37,8 @@ export interface Standing {
   /** What its span is the child of. */
   readonly under: Context
   readonly tracestate: string | undefined
-  /** Told once. */
-  readonly ended: () => void
+  /** Told once, before the span goes to any exporter. */
+  readonly ended: (end: CallEnd) => void
 }
 
 /** Starts the span of a call. */
@@ -135,8 +135,8 @@ class RecordedCall implements CallSpan {
       ...end.attrs,
     })
     fail(this.#span, end.error, failureOfCall(end))
+    this.#standing.ended(end)
     this.#span.end(performance.now() + this.#offset)
-    this.#standing.ended()
   }
 
   #child(): TraceContext {

@@ -1,7 +1,7 @@
 import { type Context, createTraceState, ROOT_CONTEXT, type Span, type Tracer, trace } from '@opentelemetry/api'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, type IdGenerator, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { CallSpan, CallStart } from './call-span.ts'
+import type { CallEnd, CallSpan, CallStart } from './call-span.ts'
 import { type Generation, genAiNames } from './gen-ai.ts'
 import { recordCall, type SpanStart, type Spans } from './recorded-span.ts'
 import { createSpanExport, type SpanExportOptions } from './span-export.ts'
@@ -22,7 +22,7 @@ export interface RecordedContext {
   readonly parent: TraceContext | undefined
   readonly tracestate: string | undefined
   /** Told once. */
-  readonly ended: () => void
+  readonly ended: (end: CallEnd) => void
 }
 
 /** Records calls as spans of the OpenTelemetry SDK and exports them. This file and what it imports are loaded only for that. */

@@ -1,4 +1,4 @@
-import type { CallSpan, CallStart } from './call-span.ts'
+import type { CallEnd, CallSpan, CallStart } from './call-span.ts'
 import { generationFrom } from './gen-ai.ts'
 import { createLightSpan } from './light-span.ts'
 import type { Recorder } from './recorder.ts'
@@ -27,6 +27,11 @@ export interface TracingOptions {
   readonly version: string
   /** Told when spans are given up: the queue is full, or the collector did not take them. */
   readonly onDropped: (spans: number) => void
+  /**
+   * Hears the end of every call's span at once, sampled or not, before any exporter does: what decides rests on this, and on no
+   * collector. Must not throw.
+   */
+  readonly onEnd?: (end: CallEnd) => void
   /** Spans that may wait for export; default 2048. */
   readonly queueSize?: number
   /** Spans in one export; default 512. */
@@ -58,8 +63,9 @@ export async function createTracing(config: TracingConfig, options: TracingOptio
   const recorder = await recorderFor(config, { ...options, environment })
   const root = rootSampler(config.sampleRatio)
   let open = 0
-  const ended = (): void => {
+  const ended = (end: CallEnd): void => {
     open--
+    options.onEnd?.(end)
   }
   return {
     begin(start) {

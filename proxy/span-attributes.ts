@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto'
+import type { CallRecord } from './call-record.ts'
+import type { LayerState } from './layer-status.ts'
+import { type Attributes, layerAttributes } from './telemetry/gen-ai.ts'
+import type { Arm } from './telemetry/metric-values.ts'
+
+/** What a call's span is told of its layers and its rollout. */
+export interface SpanFacts {
+  readonly record: CallRecord
+  readonly states: readonly LayerState[]
+  readonly arm: Arm
+}
+
+/**
+ * The attributes of a call's span: where every layer ran, and, while a layer moves, everything that decisions rest on. Callers, tenants and
+ * conversations stand there as short hashes only. Where nothing moves and nobody records, there are none, and nothing is spent.
+ */
+export function spanAttributes({ record, states, arm }: SpanFacts): Attributes | undefined {
+  const { fold, span } = record
+  if (!span.recording && !fold) return undefined
+  const attrs: Record<string, string | number | undefined> = { 'foldgate.arm': arm }
+  for (const { name, status, by, reason } of states) Object.assign(attrs, layerAttributes(name, { status, by, reason }))
+  if (!fold) return attrs
+  const moving = [...fold.stages].find(([, stage]) => stage === 'shadow' || stage === 'canary')
+  const principal = record.call?.facts.principal
+  Object.assign(attrs, {
+    'foldgate.fallback.reason': fold.reason,
+    'foldgate.policy.digest': fold.said?.acknowledgement.runner.pol?.slice(0, 16),
+    'foldgate.moving': moving?.[0],
+    'foldgate.stage': moving?.[1],
+    'foldgate.rollout': fold.rollout,
+    'foldgate.unit': fold.unit === undefined ? undefined : shortHash(fold.unit),
+    'foldgate.tenant': principal && shortHash(principal.tenant),
+    'foldgate.tier': principal?.tier,
+    'foldgate.first_byte_ms': record.firstByteMs,
+    'foldgate.runner': record.attempts.at(-1)?.target.runner,
+    'foldgate.unacknowledged': fold.unacknowledged.length > 0 ? fold.unacknowledged.join(' ') : undefined,
+  } satisfies Attributes)
+  return attrs
+}
+
+/** Enough of a digest to tell units apart, and nothing to find out who they are by guessing at random. */
+function shortHash(text: string): string {
+  return hash('sha256', text).slice(0, 16)
+}
