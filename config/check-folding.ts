@@ -2,6 +2,7 @@ import type { Layer } from '../plugins/layer.ts'
 import { type Movable, stagesFault } from '../plugins/legality.ts'
 import type { Check } from './check.ts'
 import { isLoopback } from './loopback.ts'
+import { outsideFaults } from './outside.ts'
 import type { GatewayConfig } from './schema.ts'
 
 /** The layers that a configuration has on, as far as moving them goes, outermost first. */
@@ -57,5 +58,12 @@ const way: Check = {
   },
 }
 
-/** Checks over where layers stand. */
-export const foldingChecks: readonly Check[] = [stages, way]
+const outside: Check = {
+  reads: ['folding'],
+  run({ folding }, notes) {
+    for (const { path, message } of outsideFaults(folding)) notes.fault(path, message)
+  },
+}
+
+/** Checks over where layers stand, and who is told of it. */
+export const foldingChecks: readonly Check[] = [stages, way, outside]

@@ -2,6 +2,8 @@ import type { Layer } from '../plugins/layer.ts'
 import type { JsonSchema } from '../plugins/schema.ts'
 import type { Stage } from '../plugins/stage.ts'
 import { integer, oneOf, optionalText, section } from './field.ts'
+import { type KubernetesConfig, kubernetesSchema, type NotifyConfig, notifySchema, panicFileSchema } from './outside.ts'
+import { type ShadowConfig, shadowSchema } from './shadow.ts'
 
 /** A stage that a layer may start in. */
 export type ConfiguredStage = Exclude<Stage, 'rolled-back'>
@@ -13,7 +15,20 @@ export interface FoldingConfig {
   readonly policy: {
     /** Shares of a canary in percent, rising; the last is 100. */
     readonly stages: readonly number[]
+    /** Tiers in the order in which they move, the last one last. */
+    readonly tiers: readonly string[]
+    /** Layers that are in shadow or canary go on by themselves when every gate is met. Rollbacks are always by themselves. */
+    readonly autopilot: boolean
   }
+  readonly shadow: ShadowConfig
+  /** Other replicas, where there is no Redis: `host` or `host:port` each, or one name with the addresses of all. */
+  readonly peers: readonly string[]
+  /** Where this replica keeps the stages over a restart, where there is no Redis; null: nowhere. */
+  readonly stateFile: string | null
+  /** While this file exists, every layer is back in the gateway; null: no file is looked for. */
+  readonly panicFile: string | null
+  readonly kubernetes: KubernetesConfig
+  readonly notify: readonly NotifyConfig[]
 }
 
 /** What clients may ask in the body member `execution_context`. */
@@ -35,19 +50,6 @@ export interface CompatibilityConfig {
   }
 }
 
-/** Keys of the configuration that a later version knows, as dotted paths. */
-export const laterKeys: readonly string[] = [
-  'folding.policy.alpha',
-  'folding.policy.beta',
-  'folding.policy.tiers',
-  'folding.policy.autopilot',
-  'folding.shadow',
-  'folding.peers',
-  'folding.panicFile',
-  'folding.kubernetes',
-  'telemetry.traceStore',
-]
-
 /** The `folding` section for a list of layers. */
 export function foldingSchema(layers: readonly Layer[]): JsonSchema {
   const stages = layers.map((layer) => [
@@ -68,7 +70,39 @@ export function foldingSchema(layers: readonly Layer[]): JsonSchema {
         maxItems: 4,
         items: { type: 'integer', minimum: 1, maximum: 100 },
       },
+      tiers: {
+        type: 'array',
+        description:
+          'Tiers of callers in the order in which they move: internal at once, the last one last. A tier that is not named moves with the last.',
+        default: ['internal', 'free', 'standard', 'pro', 'vip'],
+        maxItems: 32,
+        items: { type: 'string', minLength: 1, maxLength: 64 },
+      },
+      autopilot: {
+        type: 'boolean',
+        description:
+          'Layers in shadow or canary go on by themselves when every gate is met; otherwise a person promotes. Rollbacks are always by themselves.',
+        default: false,
+      },
     }),
+    shadow: shadowSchema,
+    peers: {
+      type: 'array',
+      description:
+        'Other replicas where there is no Redis: host or host:port each, or one name with the addresses of all.',
+      default: [],
+      maxItems: 64,
+      items: { type: 'string', minLength: 1, maxLength: 253 },
+    },
+    stateFile: {
+      ...optionalText(
+        'File in which this replica keeps the stages over a restart, where there is no Redis; null: nowhere.',
+      ),
+      default: '.foldgate/stages.json',
+    },
+    panicFile: panicFileSchema,
+    kubernetes: kubernetesSchema,
+    notify: notifySchema,
   })
 }
 

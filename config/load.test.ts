@@ -35,9 +35,9 @@ test.each([
     'folding.stages.auth (line 2): is shadow, but the layer is off: layers.auth is not there',
   ],
   [
-    'a section of a later version says so',
-    'folding: { shadow: { sample: 1 } }',
-    'folding.shadow (line 2): is not available in this version; take it out',
+    'an undo without a Deployment is a fault',
+    'folding: { kubernetes: { rollback: true } }',
+    'folding.kubernetes.deployment (line 2): is needed: kubernetes.rollback is on',
   ],
   [
     'a target that names no runner is near one',

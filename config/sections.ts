@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../plugins/schema.ts'
 import { entry, list, milliseconds, oneOf, optionalText, ratio, section, text } from './field.ts'
+import { type TraceStoreConfig, traceStoreSchema } from './outside.ts'
 
 /** How our own headers are called and what of a caller's is believed. */
 export interface HeadersConfig {
@@ -104,6 +105,8 @@ export interface TelemetryConfig {
   readonly sampleRatio: number
   readonly serviceName: string
   readonly logLevel: LogLevel
+  /** Asked as a second witness before a layer is promoted by itself. */
+  readonly traceStore: TraceStoreConfig
 }
 
 /** The `telemetry` section. */
@@ -115,4 +118,5 @@ export const telemetrySchema: JsonSchema = section('Where spans go, and how much
   sampleRatio: ratio('Share of calls whose spans are exported.', 0.1),
   serviceName: { ...text('Name of this service in telemetry.'), default: 'foldgate' },
   logLevel: oneOf('Least level that is logged.', logLevels, 'info'),
+  traceStore: traceStoreSchema,
 })

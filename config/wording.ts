@@ -1,10 +1,9 @@
 import type { Fault } from '../plugins/errors.ts'
 import type { JsonSchema } from '../plugins/schema.ts'
 import { closest } from './closest.ts'
-import { laterKeys } from './folding.ts'
 import { memberNames, placeFromSchema, type SchemaPlace, stepInto } from './schema-walk.ts'
 
-/** Says a schema's fault so that a person can act on it: what is not there yet, and what a misspelt word was meant to be. */
+/** Says a schema's fault so that a person can act on it: what a misspelt word was meant to be, and which words there are. */
 export function wordFault(fault: Fault, root: JsonSchema, value: unknown): Fault {
   if (fault.message.startsWith('unknown key')) return wordUnknownKey(fault, root)
   if (fault.message.startsWith('must be one of ')) return wordEnum(fault, valueAt(value, fault.path))
@@ -28,7 +27,6 @@ function placeAt(root: JsonSchema, steps: readonly string[]): SchemaPlace {
 }
 
 function wordUnknownKey(fault: Fault, root: JsonSchema): Fault {
-  if (laterKeys.includes(fault.path)) return { ...fault, message: 'is not available in this version; take it out' }
   const steps = stepsFromPath(fault.path)
   const key = steps.pop() ?? ''
   const known = memberNames(placeAt(root, steps))

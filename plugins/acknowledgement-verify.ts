@@ -5,7 +5,8 @@ import {
   type LayerMember,
   maxAcknowledgementBytes,
 } from './acknowledgement.ts'
-import { acknowledgementFromText, textFromAcknowledgement } from './acknowledgement-text.ts'
+import { acknowledgementFromText } from './acknowledgement-read.ts'
+import { textFromAcknowledgement } from './acknowledgement-text.ts'
 import type { ExecutionContext } from './execution-context.ts'
 import { replayIdentity } from './execution-context-open.ts'
 import { createSigningKey, type SigningKey, type VerifyingKey } from './jws-key.ts'

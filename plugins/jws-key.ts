@@ -1,15 +1,6 @@
-import {
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  createSecretKey,
-  hkdfSync,
-  type KeyObject,
-  sign,
-  timingSafeEqual,
-  verify,
-} from 'node:crypto'
+import { createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto'
 import { gatewayError } from './errors.ts'
+import { createMac } from './jws-mac.ts'
 
 /** The fewest bytes of an HS256 secret: 256 bits (RFC 7518 §3.2). */
 export const minSecretBytes = 32
@@ -103,15 +94,12 @@ function secretKey(kid: string, secret: Uint8Array): SigningKey {
     )
   }
   const key = createSecretKey(secret)
-  const mac = (input: string) => createHmac('sha256', key).update(input)
+  const mac = createMac(secret)
   return {
     kid,
     alg: 'HS256',
-    sign: (input, encoding) => mac(input).digest(encoding),
-    verify(input, signature) {
-      const right = mac(input).digest()
-      return signature.length === right.length && timingSafeEqual(signature, right)
-    },
+    sign: mac.of,
+    verify: (input, signature) => mac.is(signature, input),
     derive: (purpose) => Buffer.from(hkdfSync('sha256', key, 'foldgate', purpose, 32)),
   }
 }

@@ -2,8 +2,8 @@ import { type JsonObject, jsonObjectFromBytes } from './jws-json.ts'
 import type { JwsAlgorithm, KeyRing, SigningKey } from './jws-key.ts'
 import type { JsonSchema } from './schema.ts'
 
-/** What a token carries: the context of one call, or a policy. One is never taken for the other (RFC 8725 §3.11). */
-export type JwsType = 'exec-ctx+jws' | 'exec-policy+jws'
+/** What a token carries: the context of one call, a policy, or what replicas tell each other. One is never taken for another (RFC 8725 §3.11). */
+export type JwsType = 'exec-ctx+jws' | 'exec-policy+jws' | 'foldgate-peer+jws'
 
 /** The header of our tokens: these three members and no others (RFC 7515 §4.1). */
 export interface JwsHeader {
@@ -35,8 +35,7 @@ export const jwsHeaderSchema: JsonSchema = {
 
 /** A payload as a signed token in compact serialisation (RFC 7515 §7.1). */
 export function signJws(payload: string, key: SigningKey, typ: JwsType): string {
-  const header: JwsHeader = { alg: key.alg, kid: key.kid, typ }
-  const input = `${segment(JSON.stringify(header))}.${segment(payload)}`
+  const input = `${headerSegment(key, typ)}.${segment(payload)}`
   return `${input}.${key.sign(input, 'base64url')}`
 }
 
@@ -88,6 +87,21 @@ function headerFromBytes(bytes: Buffer): JsonObject | undefined {
   if (!header || Object.keys(header).length !== 3) return undefined
   const { alg, kid, typ } = header
   return typeof alg === 'string' && typeof kid === 'string' && typeof typ === 'string' ? header : undefined
+}
+
+const headerSegments = new WeakMap<SigningKey, Map<JwsType, string>>()
+
+/** The header of a key's tokens is the same in all of them, so it is written once. */
+function headerSegment(key: SigningKey, typ: JwsType): string {
+  const written = headerSegments.get(key) ?? new Map<JwsType, string>()
+  headerSegments.set(key, written)
+  let text = written.get(typ)
+  if (text === undefined) {
+    const header: JwsHeader = { alg: key.alg, kid: key.kid, typ }
+    text = segment(JSON.stringify(header))
+    written.set(typ, text)
+  }
+  return text
 }
 
 function segment(text: string): string {

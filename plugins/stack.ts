@@ -26,7 +26,7 @@ export interface Seated<At extends Place = Place> {
 /** Hears every verdict; feeds status headers, metrics, traces and the shadow diff. Must not throw. */
 export interface Witness {
   /** Where a layer sits for this call, as it was drawn; told before it decides, or right after where only that could say. */
-  placed?(seat: Seated, place: Place, call: Call): void
+  placed?(seat: Seated, place: Place, going: Going): void
   /** A layer has answered; `call` is what it was asked. `ms` is how long it took, in milliseconds. */
   heard(seat: Seated<Mode>, verdict: Verdict, ms: number, call: Call): void
   /** A layer has settled a reply. */
@@ -81,7 +81,7 @@ interface Loop extends Turn {
 }
 
 /** A call on its way: as those who decide see it, and with what observers have learned beside. */
-interface Going {
+export interface Going {
   readonly call: Call
   readonly seen: Call
 }
@@ -91,14 +91,14 @@ async function ask(index: number, going: Going, loop: Loop): Promise<Reply> {
   const { call } = going
   if (!listed) return loop.inside(call)
   const drawn = listed.draw ? listed.draw(going.seen) : listed.mode
-  if (drawn) loop.witness.placed?.(listed, drawn, call)
+  if (drawn) loop.witness.placed?.(listed, drawn, going)
   const before = loop.asked.length
   if (drawn === 'away') return inward(index, { before, going, next: going }, loop)
   const first = at(listed, drawn ?? 'observe')
   loop.asked.push({ seat: first, call })
   const verdict = await decide(first, call, loop)
   const place = drawn ?? listed.draw?.(learned(going, verdict)) ?? 'observe'
-  if (!drawn) loop.witness.placed?.(listed, place, call)
+  if (!drawn) loop.witness.placed?.(listed, place, { call, seen: learned(going, verdict) })
   if (verdict.kind === 'refuse' && (place === 'enforce' || listed.vetoes)) throw verdict.error
   if (place !== 'enforce') {
     const reply = await inward(index, { before, going, next: { call, seen: learned(going, verdict) } }, loop)

@@ -10,8 +10,22 @@ export const stageNames: readonly Stage[] = ['rolled-back', 'gateway', 'shadow',
 /** Where one layer is. */
 export interface LayerStage {
   readonly stage: Stage
-  /** In canary: the percentage of units that the runner decides for. */
+  /** In canary: the percentage of units that the runner decides for, in tiers without a share of their own. */
   readonly weight: number
+  /** In canary: the share of each tier, in basis points (0 to 10,000). Absent: {@link weight} for all. */
+  readonly weights?: Readonly<Record<string, number>>
+  /** It is not promoted until somebody lets it go. */
+  readonly held?: boolean
+  /** The rollout that brought it here, a ULID, and what its units are drawn with. Absent outside a rollout. */
+  readonly rollout?: string
+  readonly salt?: string
+}
+
+/** The share of a tier that the runner decides for, in basis points. A tier that is not named has none: the last to move is who nobody knows. */
+export function shareOf({ weight, weights }: LayerStage, tier: string): number {
+  if (!weights) return weight * 100
+  if (tier === '') return weights['-'] ?? weight * 100
+  return Object.hasOwn(weights, tier) ? (weights[tier] as number) : 0
 }
 
 /** In shadow or canary: its gateway half decides all calls or some. */

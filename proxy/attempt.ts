@@ -151,7 +151,7 @@ async function askWith(line: Line, body: Buffer, { attempt, watch }: Watched): P
   }
   const folded = await folding.send({ call, fold: folding.fold, instance }, { body, send })
   folding.fold.said = folded.said
-  return { exchange: folded.exchange, folded }
+  return { exchange: folding.tapped(folded, { body, idleMs }), folded }
 }
 
 const nothing: readonly string[] = []

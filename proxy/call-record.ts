@@ -3,7 +3,7 @@ import type { Usage } from '../plugins/chat.ts'
 import type { GatewayError } from '../plugins/errors.ts'
 import type { Mode } from '../plugins/layer.ts'
 import type { Target } from '../plugins/reply.ts'
-import type { Place, Seated, Witness } from '../plugins/stack.ts'
+import type { Going, Place, Seated, Witness } from '../plugins/stack.ts'
 import type { Verdict } from '../plugins/verdict.ts'
 import type { AttemptPlace, AttemptWatch } from './attempt.ts'
 import type { CallFold } from './folding/call-fold.ts'
@@ -88,18 +88,23 @@ class Recorded implements CallRecord {
     this.startedAt = startedAt
     this.span = span
   }
-  placed(seat: Seated, place: Place, call: Call): void {
-    this.fold?.placed(seat as FoldSeat, place, call)
+  placed(seat: Seated, place: Place, going: Going): void {
+    this.fold?.placed(seat as FoldSeat, place, going)
   }
-  heard({ name, mode }: Seated<Mode>, verdict: Verdict, ms: number, call: Call): void {
+  heard(seat: Seated<Mode>, verdict: Verdict, ms: number, call: Call): void {
+    const { name, mode } = seat
     this.call = call
     this.layers.push({ name, verdict: verdict.kind, mode, decideMs: ms, settleMs: 0 })
+    this.fold?.heard(seat, verdict, call)
     if (this.span.recording) this.#layerSpan(name, 'request', ms)
   }
   settled(seat: Seated, ms: number): void {
     const record = this.layers.findLast((each) => each.name === seat.name)
     if (record) record.settleMs += ms
     if (this.span.recording) this.#layerSpan(seat.name, 'response', ms)
+  }
+  ending(seat: Seated<Mode>, call: Call): void {
+    this.fold?.ending(seat, call)
   }
   elapsedMs(): number {
     return performance.now() - this.#start

@@ -1,32 +1,36 @@
-import { movableLayers } from '../config/check-folding.ts'
-import { createLiveConfig, type LiveConfig } from '../config/live.ts'
+import { hostname } from 'node:os'
+import type { LiveConfig } from '../config/live.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { GatewayConfig } from '../config/schema.ts'
-import { readNamedFile, readSecretFile, resolveFrom } from '../config/secret-file.ts'
 import { createStore } from '../config/store/index.ts'
 import type { StoreConfig } from '../config/store.ts'
 import type { Clock } from '../plugins/host.ts'
 import { layers } from '../plugins/index.ts'
-import { sayStage, stageNumber, weightOf } from '../plugins/stage.ts'
-import { createTokenEstimator } from '../plugins/token-estimator.ts'
 import { type ChangeRecord, startAdmin } from './admin/listener.ts'
 import { createMemory } from './admin/stories.ts'
 import { tokensFromConfig } from './admin/tokens.ts'
+import { openConfigured } from './configured.ts'
 import { createConsumers } from './consumers.ts'
 import { createDrain } from './drain.ts'
 import { createFlights } from './flights.ts'
-import { createStages } from './folding/stages.ts'
-import { watchFor } from './folding/watch.ts'
+import { createCollector } from './folding/collect/collector.ts'
+import { later } from './folding/later.ts'
+import type { StageConstants } from './folding/stage-constants.ts'
+import type { StageChange } from './folding/stages.ts'
+import { createReplica } from './folding/state/replica.ts'
 import { createHttp } from './host.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { createOperations } from './operations.ts'
+import { createOutside } from './outside/outside.ts'
 import { createPressureGauge } from './pressure.ts'
+import { startRolloutController } from './rollout-controller.ts'
+import { createRolloutOperations } from './rollout-operations.ts'
 import type { Rooms } from './rooms.ts'
 import { createDataServer, type TlsFiles } from './server.ts'
-import { openSetup, type Setup } from './setup.ts'
+import type { Setup } from './setup.ts'
 import { accessLineFrom, type PastCall, pastCallFrom } from './stories.ts'
 import { createLog, type GatewayLog, type LogOptions } from './telemetry/log.ts'
-import { createMetrics } from './telemetry/metrics.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { createTracing } from './telemetry/tracing.ts'
 import { commit, version } from './version.ts'
 
@@ -38,6 +42,8 @@ export interface Gateway {
   readonly setup: () => Setup
   readonly log: GatewayLog
   readonly live: LiveConfig
+  /** Brings every layer back to the gateway at once, because a person said so beside the admin port. Never throws. */
+  panic(reason: string): Promise<void>
   /** Leaves politely: not ready, then no new calls, then an end to what is left; see `drain` in the configuration. */
   leave(by: string): Promise<void>
   /** Ends at once; calls under way are cut. */
@@ -52,6 +58,8 @@ export interface GatewayOptions {
   readonly clock?: Clock
   /** Where log lines go; default standard output. */
   readonly logTo?: LogOptions['destination']
+  /** Changes the constants that a rollout is judged by: for demonstrations and tests that cannot wait for days. */
+  readonly pace?: (constants: StageConstants) => StageConstants
 }
 
 // Levels at which no call is logged: its line is not even made.
@@ -63,7 +71,11 @@ type Config = GatewayConfig<StoreConfig>
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const equipment = await equip(options)
   const { log, flights, stories, metrics } = equipment
-  const configured = await openConfigured(options, equipment)
+  const configured = await openConfigured({
+    ...options,
+    ...equipment,
+    moved: (change) => countMove(equipment.metrics, change),
+  })
   const { setup, live } = configured
   const drain = createDrain(() => setup().config.drain, flights)
   const rooms: Rooms = {
@@ -78,12 +90,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
   }
   const { config } = configured.setup()
+  await equipment.outside.guard(configured.stages)
   const server = createDataServer(rooms, config, tlsFiles(config, configured.file))
   await server.listen()
+  const controller = startRolloutController({ ...equipment, ...options, configured })
+  equipment.suspects.heard = () => void controller.look()
   const operations = createOperations({
     setup,
     live,
     stages: configured.stages,
+    outside: equipment.outside,
+    rollouts: createRolloutOperations({ ...equipment, ...configured, controller }),
     drain,
     flights,
     stories,
@@ -102,10 +119,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const housekeeping = startHousekeeping(flights)
   const close = once(async (deadline: AbortSignal) => {
     housekeeping.close()
+    await controller.close()
     flights.cutWhen(deadline)
     await server.close(deadline)
     await setup().retire()
     await admin.close()
+    await configured.stages.close()
     await equipment.close()
   })
   return {
@@ -114,6 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     setup,
     log,
     live,
+    panic: equipment.outside.panic,
     async leave(by) {
       log.info({ by }, 'leaving')
       drain.begin()
@@ -133,27 +153,41 @@ async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOption
     onDropped: (lines) => metrics.dropped('logs', lines),
     ...(logTo === undefined ? {} : { destination: logTo }),
   })
+  const replica = createReplica(`${hostname()}:${config.admin.port}`, clock.now())
+  const suspects = { heard: (): void => undefined }
+  const collector = createCollector({ clock, replica: replica.id, boot: replica.boot, later })
   const tracing = await createTracing(config.telemetry, {
     version,
+    onEnd(end) {
+      collector.onEnd(end)
+      if (end.code >= 500 || end.attrs?.['foldgate.fallback.reason'] !== undefined) suspects.heard()
+    },
     onDropped: (spans) => metrics.dropped('traces', spans),
   })
   const store = await createStore(config.store, clock, log)
   metrics.storeUp(() => store.up())
   const http = createHttp()
+  const outside = createOutside({ http, clock, log })
   const pressure = createPressureGauge()
   return {
     clock,
+    replica,
+    collector,
+    suspects,
     metrics,
     log,
     tracing,
     store,
     http,
+    outside,
     flights: createFlights(),
     stories: createMemory<PastCall>(),
     consumers: createConsumers(),
     pressure,
     async close() {
       pressure.close()
+      outside.close()
+      collector.close()
       await Promise.all([store.close(), http.close(), tracing.close()])
       await log.flush()
     },
@@ -162,70 +196,15 @@ async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOption
 
 type Equipment = Awaited<ReturnType<typeof equip>>
 
-/** The configuration in use, opened, and the way to the next one: all or nothing. */
-async function openConfigured({ loaded, load }: GatewayOptions, equipment: Equipment) {
-  const { metrics, log } = equipment
-  let base = loaded.base
-  const file = (path: string): Buffer => readNamedFile(resolveFrom(base, path))
-  const secretFile = (path: string): Buffer => readSecretFile(resolveFrom(base, path))
-  const tokens = createTokenEstimator({ exact: (call, signal) => setup.runners.tokenize(call, signal) })
-  const stages = createStages(equipment.clock, (change) => {
-    const { layer, from, to, actor, reason } = change
-    log.info({ layer, from: sayStage(from), to: sayStage(to), actor, reason }, 'layer moved')
-    metrics.layerStage(layer, stageNumber(to, stages.steps), weightOf(to))
-  })
-  const stand = (config: Config): void => {
-    stages.configure({
-      layers: movableLayers(config, layers),
-      stages: config.folding.stages,
-      steps: config.folding.policy.stages,
-    })
-  }
-  const lasting = {
-    ...equipment,
-    tokens,
-    count: metrics.count,
-    file,
-    secretFile,
-    stages,
-    watch: watchFor(metrics, log),
-  }
-  stand(loaded.config as Config)
-  let setup = await openSetup(loaded.config as Config, lasting)
-  metrics.runnersAvailable(() => setup.board.names.map((name) => [name, setup.board.state(name).available] as const))
-  metrics.reload(true)
-  const live = createLiveConfig(loaded, {
-    load,
-    async apply(next) {
-      const before = base
-      base = next.base
-      try {
-        const opened = await openSetup(next.config as Config, lasting)
-        try {
-          stand(next.config as Config)
-        } catch (fault) {
-          await opened.retire()
-          throw fault
-        }
-        void setup.retire()
-        setup = opened
-      } catch (fault) {
-        base = before
-        throw fault
-      }
-    },
-    heard({ ok, by, faults }) {
-      metrics.reload(ok)
-      if (ok) log.info({ by }, 'configuration read again')
-      else log.error({ by, faults }, 'configuration refused; the one before it stays in use')
-    },
-  })
-  return { setup: () => setup, live, file, stages }
-}
-
 function tlsFiles({ listen: { tls } }: Config, file: (path: string) => Buffer): TlsFiles | undefined {
   if (!tls) return undefined
   return { cert: file(tls.certFile), key: file(tls.keyFile), ...(tls.caFile ? { ca: file(tls.caFile) } : {}) }
+}
+
+function countMove(metrics: Metrics, { layer, from, to, actor }: StageChange): void {
+  if (to.stage === 'rolled-back') metrics.rolledBack(layer, actor === 'foldgate' ? 'controller' : 'operator')
+  else if (to.stage === 'gateway' && from.stage !== 'rolled-back') metrics.rolledBack(layer, 'taken-along')
+  else if (to.stage !== 'gateway') metrics.promoted(layer)
 }
 
 function noteFeedback({ stories, log }: Equipment, id: string, score: number): boolean {

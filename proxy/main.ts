@@ -1,14 +1,19 @@
 import { loadGatewayConfig } from '../config/installed.ts'
 import { watchFiles } from '../config/watch.ts'
 import { type Gateway, startGateway } from './gateway.ts'
+import { onPanicSignal } from './outside/panic/panic-signal.ts'
 
 /**
  * Runs a gateway until the process is told to leave: reloads on SIGHUP and when its files change, drains on SIGTERM and SIGINT, and exits
- * with 0. A second signal changes nothing. Throws what keeps it from starting.
+ * with 0; SIGUSR2 brings every layer back to the gateway. A second signal changes nothing. Throws what keeps it from starting.
  */
 export async function serveForever(file: string): Promise<Gateway> {
+  // From the first moment on: without a listener the signal would end the process.
+  const started = Promise.withResolvers<Gateway>()
+  onPanicSignal((reason) => void started.promise.then((running) => running.panic(reason)))
   const gateway = await startGateway({ loaded: loadGatewayConfig(file), load: () => loadGatewayConfig(file) })
   const { live, log } = gateway
+  started.resolve(gateway)
   const watch = watchFiles({
     files: () => [live.current.file, ...live.current.files],
     changed: () => live.reload('file'),

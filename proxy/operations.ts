@@ -8,6 +8,8 @@ import type { Drain } from './drain.ts'
 import type { Flights } from './flights.ts'
 import type { Stages } from './folding/stages.ts'
 import { layerProblems, layerStory, layerViews } from './layer-views.ts'
+import type { Outside } from './outside/outside.ts'
+import type { RolloutOperations } from './rollout-operations.ts'
 import { runnerViews } from './runner-views.ts'
 import type { Setup } from './setup.ts'
 import { createStageChanges } from './stage-changes.ts'
@@ -28,6 +30,8 @@ export interface OperationsParts {
   readonly metrics: Metrics
   readonly log: GatewayLog
   readonly startedAt: number
+  readonly outside: Pick<Outside, 'panicking' | 'undo'>
+  readonly rollouts: RolloutOperations
 }
 
 /** The gateway as people on call, probes and commands see it. */
@@ -50,7 +54,13 @@ export function createOperations(parts: OperationsParts): Operations {
       return past && storyFromPastCall(past)
     },
     explainLayer: (name) => layerStory(name, { setup: setup(), stages }, shown()),
-    ...createStageChanges({ setup, stages, views }),
+    ...createStageChanges({ setup, stages, views, undo: parts.outside.undo }),
+    ...parts.rollouts,
+    diffs: () => setup().folding.shadow.view(setup().host.clock.now()),
+    legacy() {
+      const now = setup().host.clock.now()
+      return setup().legacy && setup().folding.shadow.agreement(now).report(now)
+    },
     consumers: () => viewOfConsumers(parts.consumers),
     drain(by, reason) {
       log.info({ by: by.name, reason }, 'told to drain')
@@ -73,7 +83,7 @@ function readiness({ drain, live }: OperationsParts): Health {
 }
 
 function statusOf(
-  { setup, live, drain, flights, startedAt }: OperationsParts,
+  { setup, live, drain, flights, startedAt, outside }: OperationsParts,
   views: readonly LayerView[],
 ): StatusView {
   const now = setup()
@@ -81,6 +91,7 @@ function statusOf(
   const runners = runnerViews(now)
   const store = { kind: host.store.kind, up: host.store.up() }
   const problems = [
+    ...(outside.panicking === undefined ? [] : [`no layer leaves the gateway: ${outside.panicking}`]),
     ...runners.filter(({ available }) => !available).map(({ name }) => `runner ${name} is out of rotation`),
     ...(store.up ? [] : ['the store does not answer']),
     ...layerProblems(views, now),

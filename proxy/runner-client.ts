@@ -5,10 +5,11 @@ import type { RunnerQuestion } from '../plugins/host.ts'
 import type { Ending, Reply, Target } from '../plugins/reply.ts'
 import { wholeBody } from '../plugins/reply-bytes.ts'
 import { type AttemptPlace, type AttemptWatch, askOnce, attemptOnce } from './attempt.ts'
-import { send } from './exchange.ts'
+import { type Exchange, send } from './exchange.ts'
 import type { CallFold } from './folding/call-fold.ts'
 import type { Instances } from './folding/instances.ts'
 import type { FoldedExchange, SendFolded } from './folding/send.ts'
+import type { SentCall } from './folding/shadow/stream-side.ts'
 import { type Line, openLine } from './line.ts'
 import { type Board, createRetryBudget, type Outcome } from './runner-board.ts'
 import type { RetrySettings, RunnerSettings } from './runner-settings.ts'
@@ -34,6 +35,8 @@ export interface Folding {
   readonly send: SendFolded
   /** The runner that the call goes to where the runner itself chooses the model. */
   readonly home: string | undefined
+  /** An acknowledged answer has begun: its exchange, looked at where it is a stream that must be. */
+  tapped(folded: FoldedExchange, sent: SentCall): Exchange
   /** An acknowledged answer has ended. */
   ended(folded: FoldedExchange, ending: Ending, call: Call): void
 }

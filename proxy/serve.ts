@@ -4,7 +4,7 @@ import { gatewayErrorFrom } from '../plugins/errors.ts'
 import type { Reply } from '../plugins/reply.ts'
 import { type Seated, through } from '../plugins/stack.ts'
 import type { CallRecord } from './call-record.ts'
-import { type CallFold, createCallFold } from './folding/call-fold.ts'
+import { type CallFold, createCallFold, type Draw } from './folding/call-fold.ts'
 import { Fallback, fallbackFromError } from './folding/fallback.ts'
 import type { Seating } from './folding/folding.ts'
 import type { Folds } from './folding/folds.ts'
@@ -15,6 +15,8 @@ import type { CallOptions, RunnerClient } from './runner-client.ts'
 export interface Service {
   seating(route: Route): Seating
   readonly folds: Folds
+  /** What notes to which arm of a rollout a call belongs. */
+  drawn(record: CallRecord): Draw
   readonly runners: RunnerClient
 }
 
@@ -22,7 +24,7 @@ export interface Service {
 export async function serve(service: Service, call: Call, record: CallRecord): Promise<Reply> {
   const seating = service.seating(call.route)
   if (!seating.folded) return metered(seating, record, await inGateway(service, seating, { call, record }))
-  const fold = createCallFold()
+  const fold = createCallFold(service.drawn(record))
   record.fold = fold
   try {
     const split: Split = { service, seating, fold, record }
@@ -84,7 +86,8 @@ async function askFolded({ service, seating, fold, record }: Split, call: Call):
   const taken = fold.fallbacks.size > 0
   const base = optionsFor(taken ? { ...seating, meters: true, enforces: ['response_format'] } : seating, record, call)
   for (;;) {
-    folds.leaveOut(call, fold)
+    folds.leaveOut(call, fold, record)
+    fold.flight?.started(call.facts.target?.[0]?.runner)
     const options = fold.modes.size > 0 ? { ...base, folding: folds.folding(fold, record) } : base
     try {
       return await askRunner(service, call, { record, options })
@@ -97,7 +100,8 @@ async function askFolded({ service, seating, fold, record }: Split, call: Call):
 }
 
 /** Drops the observers at fault, and says whether that was all there was to it. */
-function observersOnly(fold: CallFold, { layers }: Fallback): boolean {
+function observersOnly(fold: CallFold, { layers, mismatch }: Fallback): boolean {
+  fold.mismatch ??= mismatch
   const failing = layers.length > 0 ? layers : [...fold.modes.keys()]
   const decides = failing.some((name) => fold.modes.get(name) === 'enforce')
   for (const name of failing) if (fold.modes.get(name) === 'observe') fold.modes.delete(name)

@@ -10,10 +10,13 @@ import { joinPath } from '../plugins/schema.ts'
 import type { Store } from '../plugins/store.ts'
 import type { TokenCounter } from '../plugins/tokens.ts'
 import { createTrustedProxies, type TrustedProxies } from './client-address.ts'
-import type { InstanceWatch } from './folding/instance-parts.ts'
-import { type OpenedFolding, openFolding } from './folding/open.ts'
+import type { Draw } from './folding/call-fold.ts'
+import { createIgnores } from './folding/diff/ignore-rules.ts'
+import type { DrawnFrom } from './folding/draws.ts'
+import { type FoldingParts, type OpenedFolding, openFolding } from './folding/open.ts'
 import type { Stages } from './folding/stages.ts'
 import { createStatusBook, type StatusBook } from './layer-status.ts'
+import { type Legacy, openLegacy } from './legacy/legacy.ts'
 import { type Board, createBoard } from './runner-board.ts'
 import { createRunnerClient } from './runner-client.ts'
 import { type RunnerSettings, runnerSettings } from './runner-settings.ts'
@@ -35,7 +38,9 @@ export interface Lasting {
   secretFile(path: string): Buffer
   /** Where every layer is now. */
   readonly stages: Stages
-  readonly watch: InstanceWatch & { decideDropped?(): void }
+  /** Notes to which arm of a rollout a call belongs. */
+  draws(record: DrawnFrom): Draw
+  readonly watch: FoldingParts['watch']
 }
 
 /** One configuration, opened: the layers that sit, the way to the runners, and how many calls are still using it. */
@@ -49,6 +54,8 @@ export interface Setup extends Service {
   readonly acting: ReadonlyMap<string, Acting>
   readonly statusBook: StatusBook
   readonly folding: OpenedFolding
+  /** The chain that serves in our place, with our layers beside it; undefined: we serve. */
+  readonly legacy: Legacy | undefined
   readonly tightening: Tightening
   /** A call begins, or has ended, under this configuration. */
   use(): void
@@ -109,12 +116,13 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
   const { stages, watch, secretFile } = lasting
   const folding = openFolding({ config, names, host, layers: all, acting, runners, stages, secretFile, watch })
   processes.folding = folding
+  const legacy = legacyOf(config, acting, lasting)
   const tightening = openTightening(config, acting, { layers: all, host })
   const users = createUsers(async () => {
     closing.abort()
     await folding.close()
     await Promise.all([...acting.values()].map((each) => each.close?.()))
-    await client.close()
+    await Promise.all([client.close(), legacy?.close()])
   })
   return {
     config,
@@ -127,7 +135,9 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     runnerSettings: runners,
     seating: folding.seating,
     folds: folding.folds,
+    drawn: lasting.draws,
     folding,
+    legacy,
     tightening,
     statusBook: createStatusBook(
       all.map(({ name }) => name),
@@ -160,6 +170,18 @@ async function openLayer(layer: Layer, section: unknown, host: Host): Promise<Ac
     const faults = own.map((fault) => ({ ...fault, path: joinPath(`layers.${layer.name}`, fault.path) }))
     throw gatewayError('config_invalid', `layers.${layer.name}: ${error.message}`, { faults, cause: reason })
   }
+}
+
+function legacyOf(
+  { folding: { shadow } }: GatewayConfig,
+  acting: ReadonlyMap<string, Acting>,
+  { clock, file, secretFile, watch }: Lasting,
+): Legacy | undefined {
+  if (!shadow.legacy) return undefined
+  const agreement = watch.shadow.agreement(clock.now())
+  watch.shadow.comparing.heed(createIgnores(shadow.ignore))
+  const dropped = (): void => watch.shadow.dropped('queue-full')
+  return openLegacy(shadow.legacy, { layers: all, acting, agreement, dropped, file, secretFile })
 }
 
 function retryOf({ runners }: GatewayConfig) {

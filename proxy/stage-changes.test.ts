@@ -125,7 +125,7 @@ test('a layer on hold is not moved on, comes back all the same, and history says
   expect((await layer('postprocess')).held).toBe(true)
   expect((await ask('layers/postprocess/hold', 'again')).body.changes).toEqual([])
   expect((await ask('layers/postprocess/promote')).body.detail).toContain('is on hold; resume it first')
-  expect((await ask('rollback')).body.changes).toMatchObject([{ from: 'shadow', to: 'rolled-back' }])
+  expect((await ask('rollback')).body.changes).toMatchObject([{ from: 'shadow, held', to: 'rolled-back' }])
   await ask('layers/postprocess/resume', 'thaw')
   expect((await history()).map(({ from, to, reason }) => `${from} → ${to}: ${reason}`)).toEqual([
     'gateway → shadow: a test',

@@ -3,8 +3,9 @@ import { type LayerStage, sayStage } from '../plugins/stage.ts'
 import type { LayerView } from './admin/layer-view.ts'
 import type { ChangedBy, Operations } from './admin/operations.ts'
 import type { ChangeView, StageOutcome, StageVerb } from './admin/stage-view.ts'
-import type { StageChange, Stages } from './folding/stages.ts'
+import type { Changed, StageChange, Stages } from './folding/stages.ts'
 import { layerProblems, noWayOut } from './layer-views.ts'
+import type { Outside } from './outside/outside.ts'
 import type { Setup } from './setup.ts'
 
 /** What stage changes are made with. */
@@ -13,37 +14,33 @@ export interface StageChangesParts {
   readonly stages: Stages
   /** Every layer as it stands now. */
   readonly views: () => readonly LayerView[]
+  /** Undoes the runner's Deployment, where that is on. */
+  readonly undo: Outside['undo']
 }
 
-/** How many holds and releases are remembered. */
-const mostHolds = 1_000
-
-/** The part of the operations that moves layers. Who held a layer, and who let it go, is remembered here: its stage stays the same. */
+/** The part of the operations that moves layers. */
 export function createStageChanges(
   parts: StageChangesParts,
 ): Pick<Operations, 'changeStage' | 'rollbackAll' | 'history'> {
   const { stages, setup } = parts
-  const holds: ChangeView[] = []
-  const outcome = (verb: StageVerb, changes: readonly ChangeView[]): StageOutcome => {
+  const outcome = (verb: StageVerb, { changes, confirmed }: Changed): StageOutcome => {
     const layers = parts.views()
-    return { verb, version: stages.version, changes, warnings: layerProblems(layers, setup()), layers }
+    const said = changes.map(viewFromChange)
+    const told = confirmed ? { confirmed } : {}
+    return { verb, version: stages.version, changes: said, warnings: layerProblems(layers, setup()), layers, ...told }
   }
   return {
-    changeStage(verb, layer, by) {
+    async changeStage(verb, layer, by) {
       requireWay(verb, layer, setup())
-      const held = stages.isHeld(layer)
-      const moved = stages.ask(verb, layer, namedBy(by)).map(viewFromChange)
-      if (verb !== 'hold' && verb !== 'resume') return { ...outcome(verb, moved), layer }
-      if (held === stages.isHeld(layer)) return { ...outcome(verb, []), layer }
-      const [from, to] = [saidOf(stages.of(layer), held), saidOf(stages.of(layer), !held)]
-      const change = { at: setup().host.clock.now(), layer, from, to, ...namedBy(by) }
-      holds.push(change)
-      holds.splice(0, holds.length - mostHolds)
-      return { ...outcome(verb, [change]), layer }
+      return { ...outcome(verb, await stages.ask(verb, layer, namedBy(by))), layer }
     },
-    rollbackAll: (by) => outcome('rollback', stages.rollbackAll(namedBy(by)).map(viewFromChange)),
-    history: (limit) =>
-      [...stages.history().map(viewFromChange), ...holds].toSorted((a, b) => a.at - b.at).slice(-limit),
+    async rollbackAll(by, { kubernetes }) {
+      // Layers first: nothing in the cluster may keep them waiting, and the outcome tells of them as they are then.
+      const changed = await stages.rollbackAll(namedBy(by))
+      const undone = kubernetes ? { kubernetes: await parts.undo(namedBy(by)) } : {}
+      return { ...outcome('rollback', changed), ...undone }
+    },
+    history: async (limit) => (await stages.history(limit)).map(viewFromChange),
   }
 }
 
@@ -58,10 +55,10 @@ function namedBy({ actor, reason }: ChangedBy): { actor: string; reason: string 
   return { actor: actor.name, reason }
 }
 
-function saidOf(stage: LayerStage, held: boolean): string {
-  return held ? `${sayStage(stage)}, held` : sayStage(stage)
+function viewFromChange({ at, layer, from, to, actor, reason }: StageChange): ChangeView {
+  return { at, layer, from: said(from), to: said(to), actor, reason }
 }
 
-function viewFromChange({ at, layer, from, to, actor, reason }: StageChange): ChangeView {
-  return { at, layer, from: sayStage(from), to: sayStage(to), actor, reason }
+function said(stage: LayerStage): string {
+  return stage.held ? `${sayStage(stage)}, held` : sayStage(stage)
 }

@@ -79,6 +79,7 @@ export function frameOf(rooms: Rooms, visit: Visit): AnswerFrame {
     begun: (streamed) => {
       record.streamed = streamed
       record.firstByteMs ??= record.elapsedMs()
+      record.fold?.flight?.firstByte()
     },
   }
 }
@@ -106,7 +107,9 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
   const { states } = statusLine(visit)
   for (const { name, status: said, by } of states) rooms.metrics.layerStatus(name, said, by)
   if (record.fold) countFold(rooms, record.fold)
+  setup.folds.over(record)
   const attrs = spanAttributes({ record, states, arm: armOf(record) })
+  record.fold?.flight?.over()
   record.span.end({ code: status, source: sourceOf(visit), error: error?.code, ...(attrs ? { attrs } : {}) })
   noteConsumer(rooms, visit)
   rooms.remember(caller, record, { route: kind.route, status })

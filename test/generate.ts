@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { gatewayJsonSchema } from '../config/schema.ts'
 import { layers } from '../plugins/index.ts'
 import { abiFiles } from './abi.ts'
+import { chartFiles } from './helm/chart-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -10,6 +11,7 @@ const root = resolve(import.meta.dirname, '..')
 const generated: Readonly<Record<string, () => string>> = {
   'config/gateway.schema.json': () => `${JSON.stringify(gatewayJsonSchema(layers), null, 2)}\n`,
   ...abiFiles,
+  ...chartFiles,
 }
 
 const checking = process.argv.includes('--check')

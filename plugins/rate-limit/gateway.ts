@@ -29,7 +29,7 @@ export interface RateLimitActing extends Acting {
    * Charges a call that the runner limited to this side's counters, without judging it: one request, and the tokens that the runner says were
    * used. In the background. So the gateway's counters stand where the runner's do, and neither a fallback nor a rollback hands out a
    * second quota. Only for calls that this layer was not asked about here (an observer has charged them already) and that count: not for
-   * refused or failed ones. It may wait for up to 100 ms, but never behind a decision of this side.
+   * refused or failed ones. It may wait for up to 100 ms, but never behind a decision of this side. Never throws.
    */
   charge?(call: Call, usedTokens: number): void
 }

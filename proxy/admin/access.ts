@@ -33,6 +33,19 @@ const openPaths: ReadonlySet<string> = new Set([
   '/-/drain/wait',
 ])
 
+/** Where Argo Rollouts and Flagger ask. */
+export const analysisPath = '/-/analysis'
+
+/** Where other replicas speak. */
+export const peersPath = '/-/peers'
+
+/** Whether a request only looks: a GET, a webhook that asks and changes nothing, or a replica's message, which is no person's change. */
+export function isLook({ method, path }: Pick<Asked, 'method' | 'path'>): boolean {
+  return method === 'GET' || method === 'HEAD' || isHook(path) || path === peersPath
+}
+
+const isHook = (path: string): boolean => path.startsWith(`${analysisPath}/`)
+
 const nobody: Actor = { name: 'nobody', role: 'viewer', verified: false }
 
 /**
@@ -42,12 +55,19 @@ const nobody: Actor = { name: 'nobody', role: 'viewer', verified: false }
 export function admit(asked: Asked, rules: AccessRules): Actor {
   const looking = asked.method === 'GET' || asked.method === 'HEAD'
   if (looking && openPaths.has(asked.path)) return nobody
+  // Signed messages: who is in front of them, and by which name, does not matter.
+  if (asked.method === 'POST' && asked.path === peersPath) return requireJson(asked, nobody)
   checkHost(asked, rules)
   checkOrigin(asked)
-  const actor = actorFromToken(asked.headers, rules)
+  const actor = actorFromToken(asked, rules)
   if (looking) return actor
   if (asked.method !== 'POST') throw gatewayError('method_not_allowed', 'changes are POST, everything else is GET')
-  if (actor.role !== 'operator') throw gatewayError('forbidden', 'this token may look but not change anything')
+  if (actor.role !== 'operator' && !isLook(asked))
+    throw gatewayError('forbidden', 'this token may look but not change anything')
+  return requireJson(asked, actor)
+}
+
+function requireJson(asked: Asked, actor: Actor): Actor {
   if (!isJson(asked.headers['content-type'])) {
     throw gatewayError('unsupported_media_type', 'a change needs content-type: application/json')
   }
@@ -85,17 +105,27 @@ function checkOrigin({ headers }: Asked): void {
     throw gatewayError('forbidden', 'the origin header does not match the host header')
 }
 
-function actorFromToken(headers: Asked['headers'], { tokens, loopback }: AccessRules): Actor {
+function actorFromToken({ headers, path }: Asked, { tokens, loopback }: AccessRules): Actor {
   const authorization = headers['authorization']
   if (authorization === undefined && loopback) {
     return { name: claimedName(headers['x-foldgate-actor']), role: 'operator', verified: false }
   }
-  const [, presented] = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization ?? '') ?? []
+  const presented = bearerFrom(authorization) ?? (isHook(path) ? passwordFrom(authorization) : undefined)
   const token = presented === undefined ? undefined : findToken(tokens, presented)
   if (token) return { name: token.name, role: token.role, verified: true }
   throw gatewayError('unauthenticated', 'a good token is needed: authorization: Bearer', {
     headers: { 'www-authenticate': 'Bearer realm="foldgate admin"' },
   })
+}
+
+function bearerFrom(authorization = ''): string | undefined {
+  return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1]
+}
+
+/** Flagger sends no headers of one's own: its token stands in the URL, `http://any:TOKEN@host`, and comes as a password (RFC 7617). */
+function passwordFrom(authorization = ''): string | undefined {
+  const [, coded = ''] = /^Basic +([A-Za-z0-9+/=]{1,1024})$/i.exec(authorization) ?? []
+  return /:([\x21-\x7e]{1,512})$/.exec(Buffer.from(coded, 'base64').toString('latin1'))?.[1]
 }
 
 function claimedName(header: string | undefined): string {

@@ -2,9 +2,11 @@ import { logLevels } from '../../config/sections.ts'
 import { gatewayError } from '../../plugins/errors.ts'
 import { createSchema } from '../../plugins/schema.ts'
 import { consumers } from './consumers-endpoint.ts'
+import { diffs } from './diffs-endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Operations, Probe } from './operations.ts'
 import { answerFromHealth } from './probes.ts'
+import { rolloutEndpoints } from './rollout-endpoints.ts'
 import { stageEndpoints } from './stage-endpoints.ts'
 
 const reasonSchema = createSchema<{ readonly reason?: string }>({
@@ -115,7 +117,9 @@ export const endpoints: readonly Endpoint[] = [
   look('/-/status', (operations) => operations.status()),
   look('/-/layers', (operations) => ({ layers: operations.layers() })),
   ...stageEndpoints,
+  ...rolloutEndpoints,
   consumers,
+  diffs,
   look('/-/config', (operations) => operations.config()),
   explain,
   reload,
@@ -126,4 +130,4 @@ export const endpoints: readonly Endpoint[] = [
 ]
 
 /** Endpoints that a later version has; asking for one is told so instead of a plain "not found". */
-export const laterEndpoints: readonly RegExp[] = [/^\/-\/(freeze|degrade|diffs|evidence|analysis|peers)$/, /^\/$/]
+export const laterEndpoints: readonly RegExp[] = [/^\/-\/(freeze|degrade)$/, /^\/$/]

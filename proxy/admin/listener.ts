@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { isLoopback } from '../../config/loopback.ts'
 import { gatewayError, gatewayErrorFrom } from '../../plugins/errors.ts'
-import { type AccessRules, admit } from './access.ts'
+import { type AccessRules, admit, isLook } from './access.ts'
 import { type Answer, type Endpoint, isPathOf } from './endpoint.ts'
 import { endpoints, laterEndpoints } from './endpoints.ts'
 import type { Actor, Operations } from './operations.ts'
@@ -85,7 +85,7 @@ function addRules(app: FastifyInstance, room: Room): void {
   })
   app.addHook('onResponse', async (request, reply) => {
     const actor = room.actors.get(request)
-    if (request.method !== 'POST' || !actor) return
+    if (!actor || isLook({ method: request.method, path: pathOf(request) })) return
     const reason = (request.body as { reason?: unknown } | undefined)?.reason
     const said = typeof reason === 'string' ? { reason: reason.slice(0, 1_000) } : {}
     room.options.changed?.({ actor, path: pathOf(request), ...said, status: reply.statusCode })

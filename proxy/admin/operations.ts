@@ -2,6 +2,12 @@ import type { AdminRole } from '../../config/admin.ts'
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
 import type { ConsumersView } from '../consumers.ts'
+import type { DecisionRecord } from '../folding/decision-record.ts'
+import type { LegacyReport } from '../folding/diff/legacy-agreement.ts'
+import type { ShadowView } from '../folding/shadow/shadow.ts'
+import type { PeerReply } from '../folding/state/peer-courier.ts'
+import type { AnalysisDocument } from '../outside/hooks/analysis.ts'
+import type { FlaggerHook, HookAnswer } from '../outside/hooks/flagger.ts'
 import type { LayerStory, LayerView } from './layer-view.ts'
 import type { RunnerView } from './runner-view.ts'
 import type { ChangeView, StageOutcome, StageVerb } from './stage-view.ts'
@@ -60,6 +66,11 @@ export interface DrainOutcome {
   readonly inFlight: number
 }
 
+/** What the layers that move are judged by now. */
+export interface EvidenceView {
+  readonly layers: Readonly<Record<string, DecisionRecord>>
+}
+
 /** Who asks for a change of stages, and why. */
 export interface ChangedBy {
   readonly actor: Actor
@@ -84,11 +95,23 @@ export interface Operations {
    * Moves one layer, or holds it where it is; whole or not at all. Throws `stage_refused` saying why not, and `not_found` for a layer that
    * is not configured.
    */
-  changeStage(verb: StageVerb, layer: string, by: ChangedBy): StageOutcome
-  /** Every layer that is out comes back to the gateway. */
-  rollbackAll(by: ChangedBy): StageOutcome
+  changeStage(verb: StageVerb, layer: string, by: ChangedBy): Promise<StageOutcome>
+  /** Every layer that is out comes back to the gateway; with `kubernetes`, the runner's Deployment is undone after that, where that is on. */
+  rollbackAll(by: ChangedBy, also: { readonly kubernetes: boolean }): Promise<StageOutcome>
   /** The latest changes of stages, latest last: at most `limit` of them. */
-  history(limit: number): readonly ChangeView[]
+  history(limit: number): Promise<readonly ChangeView[]>
+  /** The last decision over each layer that moves, with everything that it rested on. */
+  evidence(): EvidenceView
+  /** How a layer's rollout goes, for Argo Rollouts; one that was rolled back so lately fails. Undefined for a layer that is not configured. */
+  analysis(layer: string, withinMs: number): AnalysisDocument | undefined
+  /** Answers a webhook of Flagger. */
+  flagger(hook: FlaggerHook, payload: unknown): HookAnswer
+  /** Takes in what another replica says; undefined where replicas do not speak to each other. */
+  receivePeer(body: string): Promise<PeerReply> | undefined
+  /** In what the two halves of layers differ. */
+  diffs(): ShadowView
+  /** How far we agree with the existing chain that serves; undefined where there is none. */
+  legacy(): LegacyReport | undefined
   /** Who still asks for old headers. */
   consumers(): ConsumersView
   /** Starts draining; asking again changes nothing. */

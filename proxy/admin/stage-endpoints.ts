@@ -13,6 +13,16 @@ const reasonSchema = createSchema<{ readonly reason: string }>({
   },
 })
 
+const rollbackAllSchema = createSchema<{ readonly reason: string; readonly kubernetes?: boolean }>({
+  type: 'object',
+  additionalProperties: false,
+  required: ['reason'],
+  properties: {
+    reason: { type: 'string', pattern: '\\S', maxLength: 1_000, description: 'Why; recorded with who asked.' },
+    kubernetes: { type: 'boolean', description: 'Undo the runner’s Deployment as well.' },
+  },
+})
+
 function byFrom({ actor, body }: Question): ChangedBy {
   return { actor, reason: reasonSchema.parse(body, 'invalid_request').reason }
 }
@@ -21,8 +31,8 @@ const moves = stageVerbs.map(
   (verb): Endpoint => ({
     method: 'POST',
     path: `/-/layers/:layer/${verb}`,
-    run: (operations, question) => ({
-      body: operations.changeStage(verb, question.params['layer'] ?? '', byFrom(question)),
+    run: async (operations, question) => ({
+      body: await operations.changeStage(verb, question.params['layer'] ?? '', byFrom(question)),
     }),
   }),
 )
@@ -30,7 +40,10 @@ const moves = stageVerbs.map(
 const rollbackAll: Endpoint = {
   method: 'POST',
   path: '/-/rollback',
-  run: (operations, question) => ({ body: operations.rollbackAll(byFrom(question)) }),
+  async run(operations, { actor, body }) {
+    const { reason, kubernetes = false } = rollbackAllSchema.parse(body, 'invalid_request')
+    return { body: await operations.rollbackAll({ actor, reason }, { kubernetes }) }
+  },
 }
 
 /** How many changes are told by default, and at most. */
@@ -39,12 +52,12 @@ const [fewChanges, mostChanges] = [100, 1_000]
 const history: Endpoint = {
   method: 'GET',
   path: '/-/history',
-  run(operations, { query }) {
+  async run(operations, { query }) {
     const asked = query.get('limit')
     const limit = asked === null ? fewChanges : Number(asked)
     if (!Number.isInteger(limit) || limit < 1 || limit > mostChanges)
       throw gatewayError('invalid_request', `limit must be a whole number from 1 to ${mostChanges}`)
-    return { body: { changes: operations.history(limit) } }
+    return { body: { changes: await operations.history(limit) } }
   },
 }
 

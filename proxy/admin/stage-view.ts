@@ -31,4 +31,8 @@ export interface StageOutcome {
   readonly warnings: readonly string[]
   /** Every layer, as it stands now. */
   readonly layers: readonly LayerView[]
+  /** Of a rollback: how many replicas have taken it over, of how many, and who has not said so yet. */
+  readonly confirmed?: { readonly confirmed: number; readonly of: number; readonly missing: readonly string[] }
+  /** Of a rollback of all that also asked for the runner's Deployment: whether it was undone, in words. */
+  readonly kubernetes?: { readonly done: boolean; readonly words: string }
 }

@@ -1,6 +1,7 @@
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
 import type { Consumer } from '../consumers.ts'
+import { createShadow } from '../folding/shadow/shadow.ts'
 import type { LayerStory, LayerView } from './layer-view.ts'
 import type { ChangedBy, Health, Operations } from './operations.ts'
 import type { RunnerView } from './runner-view.ts'
@@ -102,7 +103,18 @@ function looks(fake: Fake): Omit<Operations, Change> {
     config: () => ({ config: shown, digest: fake.reload.digest, lastReload: fake.reload }),
     explain: (id) => (id === story.requestId || id === story.id ? story : undefined),
     explainLayer: (name) => layerStory(name),
-    history: () => [],
+    history: async () => [],
+    evidence: () => ({ layers: {} }),
+    analysis: () => undefined,
+    flagger: (hook) => ({ status: 200, words: hook }),
+    receivePeer: () => undefined,
+    diffs: () =>
+      createShadow({
+        shadowCompared: () => undefined,
+        shadowDropped: () => undefined,
+        behaviourDrift: () => undefined,
+      }).view(Date.now()),
+    legacy: () => undefined,
     consumers: () => ({ consumers: fake.consumers, capacity: 1_000, forgotten: 0 }),
   }
 }
@@ -120,8 +132,11 @@ function changes(fake: Fake): Pick<Operations, Change> {
     return { verb, version: 1, changes: [], warnings: [], layers }
   }
   return {
-    changeStage: change,
-    rollbackAll: (by) => change('rollback', 'all', by),
+    changeStage: async (verb, layer, by) => change(verb, layer, by),
+    rollbackAll: async (by, { kubernetes }) => ({
+      ...change('rollback', 'all', by),
+      ...(kubernetes ? { kubernetes: { done: true, words: 'undone' } } : {}),
+    }),
     async reload(by) {
       fake.told.push(`reload ${by.name}`)
       return fake.reload

@@ -13,7 +13,7 @@ test('help lists every verb that is there and no other, and each explains itself
   expect([code, err]).toEqual([0, ''])
   const verbs = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((match) => match[1] as string)
   expect(verbs).toEqual([
-    ...['serve', 'check', 'compile', 'runner', 'status', 'layers', 'explain', 'history'],
+    ...['serve', 'check', 'compile', 'runner', 'status', 'layers', 'explain', 'history', 'diff', 'evidence'],
     ...['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback', 'doctor', 'drain', 'key'],
   ])
   const helps = await Promise.all(
@@ -45,6 +45,12 @@ test.each([
   ['a change with an empty reason', ['rollback', '--all', '--reason', ' '], 2, /--reason TEXT is missing/],
   ['a rollback of nothing', ['rollback', '--reason', 'x'], 2, /name one layer, or say --all/],
   ['a rollback of one and all', ['rollback', 'cache', '--all', '--reason', 'x'], 2, /name one layer, or say --all/],
+  [
+    'an undo beside the rollback of one layer',
+    ['rollback', 'cache', '--kubernetes', '--reason', 'x'],
+    2,
+    /--kubernetes goes with --all/,
+  ],
   ['a history of no length', ['history', '--limit', '0'], 2, /whole number from 1 to 1000/],
   ['an egress host that is none', ['compile', preset, '--egress', 'a/b'], 2, /--egress takes host or host:port/],
   ['a key verb that is not new', ['key', 'old'], 2, /key knows one thing to do: new/],

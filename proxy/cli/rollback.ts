@@ -10,9 +10,16 @@ import type { Invocation, Verb } from './verb.ts'
 export const rollback: Verb = {
   name: 'rollback',
   summary: 'bring a layer, or all of them, back to the gateway; exit code 3 when a replica did not confirm',
-  usage: 'LAYER|--all --reason TEXT [--admin URL]… [-o FORMAT]',
+  usage: 'LAYER|--all --reason TEXT [--kubernetes] [--admin URL]… [-o FORMAT]',
   example: 'foldgate rollback --all --reason "incident 7" --admin http://10.0.0.4:9901 --admin http://10.0.0.5:9901',
-  options: { all: { type: 'boolean', help: 'every layer' }, ...stageOptions },
+  options: {
+    all: { type: 'boolean', help: 'every layer' },
+    kubernetes: {
+      type: 'boolean',
+      help: 'with --all: undo the runner’s Deployment as well; the first admin port is asked',
+    },
+    ...stageOptions,
+  },
   takes: [0, 1],
   async run(invocation) {
     const { io } = invocation
@@ -20,7 +27,13 @@ export const rollback: Verb = {
     const [format, reason] = [formatFromInvocation(invocation), reasonFromInvocation(invocation)]
     const path = layer === undefined ? '/-/rollback' : `/-/layers/${encodeURIComponent(layer)}/rollback`
     const admins = adminsFromInvocation(invocation)
-    const { told, missed } = await askAll(admins, (admin) => admin.post<StageOutcome>(path, { reason }), io)
+    // One of them undoes it: two would be in each other's way.
+    const cluster = invocation.values['kubernetes'] === true ? admins[0] : undefined
+    const { told, missed } = await askAll(
+      admins,
+      (admin) => admin.post<StageOutcome>(path, { reason, ...(admin === cluster ? { kubernetes: true } : {}) }),
+      io,
+    )
     const out = told.filter(({ value }) => !isBack(value, layer))
     const confirmed = told.length - out.length
     const rows = [
@@ -34,13 +47,16 @@ export const rollback: Verb = {
       io.out(line)
     }
     for (const { admin } of [...out, ...missed]) io.say(plainText(`not confirmed: ${admin}`))
-    return confirmed === admins.length ? 0 : 3
+    const undone = cluster && told.find(({ admin }) => admin === cluster.url)?.value.kubernetes
+    if (cluster) io.say(plainText(undone?.words ?? `whether the Deployment was undone is not known: ${cluster.url}`))
+    return confirmed === admins.length && (!cluster || undone?.done === true) ? 0 : 3
   },
 }
 
 function layerFrom({ values, positionals: [layer] }: Invocation): string | undefined {
   const all = values['all'] === true
   if (all === (layer !== undefined)) throw gatewayError('usage', 'name one layer, or say --all')
+  if (values['kubernetes'] === true && !all) throw gatewayError('usage', '--kubernetes goes with --all')
   return layer
 }
 

@@ -1,7 +1,9 @@
 import { check } from './check.ts'
 import { compile } from './compile.ts'
+import { diff } from './diff.ts'
 import { doctor } from './doctor.ts'
 import { drain } from './drain.ts'
+import { evidence } from './evidence.ts'
 import { explain } from './explain.ts'
 import { history } from './history.ts'
 import { key } from './key.ts'
@@ -16,7 +18,7 @@ import type { Verb } from './verb.ts'
 /** Every verb of the command line, in the order help lists them. */
 export const verbs: readonly Verb[] = [
   ...[serve, check, compile, runner],
-  ...[status, layers, explain, history],
+  ...[status, layers, explain, history, diff, evidence],
   ...[...moves, rollback],
   ...[doctor, drain, key],
 ]

@@ -21,6 +21,8 @@ export interface ContextAsk {
   readonly aud: string
   readonly maxBytes: number
   readonly policy: FoldedPolicy
+  /** What those who decided here had read, where they cannot be asked any more. */
+  readonly reads?: ReadonlyMap<string, LayerReads>
 }
 
 /** A context on its way: what was said, and the headers that say it. */
@@ -42,10 +44,10 @@ export interface ContextParts {
 /** Makes the contexts of sends. Throws {@link Fallback} for what a caller made too large. */
 export function createContexts(parts: ContextParts): (ask: ContextAsk) => SealedSend {
   const wishes = createWishes(parts.layers)
-  return ({ call, body, modes, attempt, shadow, aud, maxBytes, policy }) => {
+  return ({ call, body, modes, attempt, shadow, aud, maxBytes, policy, reads: known }) => {
     const wish = wishes(policy, modes)
     const credential = wish.credentials.length > 0 ? textFromCredentials(call.headers, wish.credentials) : undefined
-    const reads = readsOf(parts.acting, call, modes)
+    const reads = readsOf((name) => known?.get(name) ?? parts.acting.get(name)?.reads?.(call), modes)
     const context = createContext({
       id: call.id,
       attempt,
@@ -73,15 +75,17 @@ interface Wishes extends FactWishes {
   readonly credentials: readonly string[]
 }
 
-/** What the acting layers need to be told, worked out once for each policy and set of modes. */
+/** What the acting layers need to be told, worked out once for each policy and set of modes; most sends come with the same object. */
 function createWishes(layers: readonly Layer[]): (policy: FoldedPolicy, modes: ContextModes) => Wishes {
-  const known = new WeakMap<FoldedPolicy, Map<string, Wishes>>()
+  const known = new WeakMap<FoldedPolicy, { readonly byText: Map<string, Wishes>; last?: [ContextModes, Wishes] }>()
   return (policy, modes) => {
-    const made = known.get(policy) ?? new Map<string, Wishes>()
+    const made = known.get(policy) ?? { byText: new Map<string, Wishes>() }
     known.set(policy, made)
-    const key = JSON.stringify(modes)
-    const found = made.get(key) ?? wishesFrom(layers, policy, modes)
-    made.set(key, found)
+    if (made.last?.[0] === modes) return made.last[1]
+    const text = JSON.stringify(modes)
+    const found = made.byText.get(text) ?? wishesFrom(layers, policy, modes)
+    made.byText.set(text, found)
+    made.last = [modes, found]
     return found
   }
 }
@@ -110,15 +114,18 @@ function largestOf(found: Readonly<Record<string, LayerReads>>): string {
 
 /** What those who decide here have read, for those who observe there; where all of it is too much, those with most to say go without. */
 function readsOf(
-  acting: ReadonlyMap<string, Acting>,
-  call: Call,
+  readBy: (layer: string) => LayerReads | undefined,
   modes: ContextModes,
 ): Readonly<Record<string, LayerReads>> | undefined {
   const found: Record<string, LayerReads> = {}
-  for (const [name, mode] of Object.entries(modes)) {
-    const reads = mode === 'observe' ? acting.get(name)?.reads?.(call) : undefined
-    if (reads) found[name] = reads
+  let some = false
+  for (const name in modes) {
+    const reads = modes[name] === 'observe' ? readBy(name) : undefined
+    if (!reads) continue
+    found[name] = reads
+    some = true
   }
+  if (!some) return undefined
   while (Buffer.byteLength(JSON.stringify(found)) > maxReadsBytes) delete found[largestOf(found)]
   return Object.keys(found).length > 0 ? found : undefined
 }

@@ -1,7 +1,11 @@
+import type { Acknowledgement } from '../../plugins/acknowledgement.ts'
 import { verifyAcknowledgement } from '../../plugins/acknowledgement-verify.ts'
 import type { Call } from '../../plugins/call.ts'
-import type { ContextModes } from '../../plugins/execution-context-facts.ts'
+import { gatewayErrorFrom } from '../../plugins/errors.ts'
+import type { ExecutionContext } from '../../plugins/execution-context.ts'
+import type { ContextModes, LayerReads } from '../../plugins/execution-context-facts.ts'
 import type { ContextAsk, SealedSend } from './context.ts'
+import type { SkipReason } from './diff/comparison.ts'
 import type { Instance } from './instance.ts'
 import type { FoldedPolicy } from './policies.ts'
 
@@ -11,6 +15,16 @@ export interface DecideAsk {
   readonly modes: ContextModes
   /** A copy made for comparison: its state is apart. */
   readonly copy: boolean
+  /** What those who decided here had read. */
+  readonly reads: ReadonlyMap<string, LayerReads>
+  readonly answer: DecideAnswer
+}
+
+/** Hears what became of a question. */
+export interface DecideAnswer {
+  said(acknowledgement: Acknowledgement, context: ExecutionContext): void
+  /** It was not answered for these layers. */
+  not(reason: SkipReason, layers: readonly string[]): void
 }
 
 /** Asks runners what their layers would have decided, beside the calls and never in their way. */
@@ -47,7 +61,9 @@ export function createDecides(parts: DecidesParts): Decides {
       if (!question) break
       asked++
       void decide(parts, question)
-        .catch(() => undefined)
+        .catch((reason) =>
+          notAnswered(question, gatewayErrorFrom(reason).code === 'runner_timeout' ? 'timeout' : 'failed'),
+        )
         .finally(() => {
           asked--
           next()
@@ -61,6 +77,7 @@ export function createDecides(parts: DecidesParts): Decides {
     ask(question) {
       if (waiting.length >= most.waiting) {
         parts.dropped()
+        notAnswered(question, 'budget')
         return
       }
       waiting.push(question)
@@ -71,27 +88,42 @@ export function createDecides(parts: DecidesParts): Decides {
   }
 }
 
-async function decide(parts: DecidesParts, { call, modes, copy }: DecideAsk): Promise<void> {
+function notAnswered({ modes, answer }: DecideAsk, reason: SkipReason): void {
+  answer.not(reason, Object.keys(modes))
+}
+
+async function decide(parts: DecidesParts, question: DecideAsk): Promise<void> {
+  const { call, copy, reads, answer } = question
   const policy = parts.policyOf(call)
   const instance = parts.instanceFor(call)
   const capabilities = instance?.capabilities
-  if (!policy || !instance || !capabilities) return
-  const able = Object.entries(modes).filter(([name]) => !instance.whyNot(name, policy.digest))
-  if (able.length === 0) return
-  const key = instance.ackKey
+  if (!policy || !instance || !capabilities) return notAnswered(question, 'runner-unable')
+  const [able, unable] = ableIn(question, (name) => !instance.whyNot(name, policy.digest))
+  answer.not('runner-unable', unable)
+  if (Object.keys(able).length === 0) return
   const sealed = parts.contexts({
     call,
     body: call.body,
-    modes: Object.fromEntries(able),
+    modes: able,
     // No send of the call itself comes this far.
     attempt: 999,
     shadow: copy,
     aud: capabilities.boot,
     maxBytes: capabilities.maxContextBytes,
     policy,
+    reads,
   })
   const text = await parts.post(instance, sealed.headers, call.body)
-  if (!key) return
-  const said = verifyAcknowledgement(text, { context: sealed.context, key, versions: policy.versions })
-  if (said.ok) instance.noticed(said.acknowledgement.runner)
+  const { context } = sealed
+  const key = instance.ackKey
+  const said = key && verifyAcknowledgement(text, { context, key, versions: policy.versions })
+  if (!said?.ok) return answer.not('not-acknowledged', Object.keys(able))
+  instance.noticed(said.acknowledgement.runner)
+  answer.said(said.acknowledgement, context)
+}
+
+function ableIn({ modes }: DecideAsk, isAble: (layer: string) => boolean): [ContextModes, readonly string[]] {
+  const names = Object.keys(modes)
+  const able = Object.entries(modes).filter(([name]) => isAble(name))
+  return [Object.fromEntries(able), names.filter((name) => !isAble(name))]
 }

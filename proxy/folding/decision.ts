@@ -6,6 +6,7 @@ import type { Gate } from './gate.ts'
 import { canaryGates, type GateView } from './gates.ts'
 import { differsForGood, shadowGates } from './gates-shadow.ts'
 import { constantsDigest, type StageConstants } from './stage-constants.ts'
+import { sprtVerdict } from './statistics/sprt.ts'
 
 /** What becomes of a layer that is moving. `continue`: it stays where it is and goes on. `hold`: it stays, and a person should look. */
 export type DecisionKind = 'rollback' | 'hold' | 'promote' | 'continue'
@@ -48,7 +49,8 @@ export function decide(evidence: Evidence, constants: StageConstants, now: numbe
     eject,
     ...more,
   })
-  if (evidence.tripped) return told('rollback', `it has tripped: ${evidence.tripped.reason}`, evidence.tripped)
+  const { tripped } = evidence
+  if (tripped) return told('rollback', `it has tripped: ${tripped.reason}`, { fuse: tripped.fuse })
   const fuse = blown.find(({ asks }) => asks === 'rollback') ?? blown[0]
   if (fuse) return told(fuse.asks, `${fuse.fuse}: ${fuse.reason}`, carried(fuse))
   const held = heldBecause(view, frozen)
@@ -66,7 +68,7 @@ function carried({ fuse, permanent }: Blown): Pick<Decision, 'fuse' | 'permanent
   return { fuse, ...(permanent ? { permanent } : {}) }
 }
 
-function heldBecause({ evidence, now }: GateView, frozen: boolean): string | undefined {
+function heldBecause({ evidence, figures, now }: GateView, frozen: boolean): string | undefined {
   const { operator, replicas, heard, step } = evidence
   if (!frozen) return 'the constants are not those that were frozen; another value is another rollout'
   if (operator) return `${operator.actor}: ${operator.reason}`
@@ -74,11 +76,8 @@ function heldBecause({ evidence, now }: GateView, frozen: boolean): string | und
   if (now - evidence.startedAt < blindAfterMs) return undefined
   const blind = replicas.filter((replica) => now - (heard[replica] ?? 0) > blindAfterMs)
   if (replicas.length === 0 || blind.length > 0) return `blind: nothing heard of ${blind.join(', ') || 'any replica'}`
-  const seen =
-    step === 'shadow'
-      ? evidence.shadow.eligible
-      : evidence.cells.reduce((sum, cell) => sum + (cell.step === step ? cell.canary.assigned : 0), 0)
-  return seen === 0 && now - evidence.startedAt >= emptyAfterMs ? 'no data: not a single call' : undefined
+  const seen = step === 'shadow' ? evidence.shadow.eligible : figures.canary.assigned
+  return !seen && now - evidence.startedAt >= emptyAfterMs ? 'no data: not a single call' : undefined
 }
 
 /** Too long, or too much, without a verdict. Never a promotion. */
@@ -86,6 +85,8 @@ function inconclusive(view: GateView): string | undefined {
   const { evidence, constants, figures, now } = view
   if (evidence.step === 'shadow' && differsForGood(view)) return 'the two halves differ more often than is allowed'
   if (now - evidence.startedAt >= constants.mostMs) return 'inconclusive: the time for this step is up'
-  if (figures.errors.n >= constants.mostCalls) return `inconclusive after ${figures.errors.n} calls`
+  const { n } = figures.errors
+  if (n >= constants.mostCalls && sprtVerdict(figures.errors, constants.errors) === 'continue')
+    return `inconclusive after ${n} calls`
   return undefined
 }

@@ -24,8 +24,17 @@ export interface Units {
   readonly auth: boolean
 }
 
-/** Whether a unit belongs to the share of a layer that the runner decides for, in percent: always the same units first, whatever the share. */
-export function isInShare(layer: string, unit: string, percent: number): boolean {
-  const first = Number.parseInt(hash('sha256', `${layer}\n${unit}`).slice(0, 8), 16)
-  return first / 2 ** 32 < percent / 100
+/**
+ * Whether a unit belongs to the share of a layer that the runner decides for, in basis points: always the same units first, whatever the
+ * share. `salt` is the rollout's, so that another rollout has others go first.
+ */
+export function isInShare({ layer, salt = '' }: Drawn, unit: string, share: number): boolean {
+  const bucket = Number.parseInt(hash('sha256', `${salt}|${layer}|${unit}`).slice(0, 12), 16) % 10_000
+  return bucket < share
+}
+
+/** What is drawn for. */
+export interface Drawn {
+  readonly layer: string
+  readonly salt?: string | undefined
 }

@@ -1,11 +1,12 @@
 import { type Acknowledgement, mergedAcknowledgement } from '../../plugins/acknowledgement.ts'
 import { verifyAcknowledgementEnd } from '../../plugins/acknowledgement-verify.ts'
-import type { Call, Principal } from '../../plugins/call.ts'
+import type { Call } from '../../plugins/call.ts'
 import type { Usage } from '../../plugins/chat.ts'
 import type { Acting } from '../../plugins/layer.ts'
 import type { RateLimitActing } from '../../plugins/rate-limit/index.ts'
 import type { Ending } from '../../plugins/reply.ts'
 import type { Exchange } from '../exchange.ts'
+import { withCaller } from './acknowledged-caller.ts'
 import type { CallFold } from './call-fold.ts'
 import type { FoldedExchange } from './send.ts'
 
@@ -34,7 +35,7 @@ export function endFolded(
   if (typeof trailer === 'string') {
     const end = verifyAcknowledgementEnd(trailer, asked, head)
     if (end.ok) whole = mergedAcknowledgement(head, end.acknowledgement)
-    else parts.unacknowledged(end.layer ? [end.layer] : [])
+    else parts.unacknowledged(end.layer ? [end.layer] : armedOf(head))
   } else if (ending.kind === 'complete' && isStream(exchange)) {
     fold.missing.add('x-layer-ack-end')
     parts.unacknowledged(armedOf(head))
@@ -47,7 +48,7 @@ export function endFolded(
   if (limit?.m !== 'enforce' || limit.o === 'refuse' || fold.observed.has('rate-limit')) return
   const used = limit.used ?? usage?.total_tokens ?? (ending.kind === 'complete' ? limit.rsv : 0) ?? 0
   const limiter = parts.acting.get('rate-limit') as RateLimitActing | undefined
-  void Promise.resolve(limiter?.charge?.(withCaller(call, whole), used)).catch(() => undefined)
+  limiter?.charge?.(withCaller(call, whole), used)
 }
 
 /** Streams end with a final part; answers that came whole have said everything at once. */
@@ -68,12 +69,4 @@ function usageOf({ usage }: Acknowledgement): Usage | undefined {
     total_tokens: input + out,
     ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
   }
-}
-
-/** The call with the caller that the runner has found, where only the runner was to find out. */
-function withCaller(call: Call, { layers }: Acknowledgement): Call {
-  const { sub, ten, tier = '' } = layers['auth'] ?? {}
-  if (call.facts.principal || sub === undefined || ten === undefined) return call
-  const principal: Principal = { id: sub, tenant: ten, tier, scopes: [], claims: {}, method: 'jwt' }
-  return call.with({ principal })
 }

@@ -41,13 +41,13 @@ export interface ArmCounts {
 export interface Cell {
   readonly step: RolloutStep
   readonly tier: string
-  /** When the window began, in milliseconds since the epoch. */
+  /** When the window began, in milliseconds since the epoch. The first of a step begins with the step. */
   readonly window: number
   readonly canary: ArmCounts
   readonly control: ArmCounts
 }
 
-/** What a unit may have done once; each counts once per tenant and rollout. */
+/** What may happen to a unit; each counts once per unit and rollout, as what happens to one unit twice is no second piece of evidence. */
 export type UnitEvent = 'bad' | 'refused' | 'limited' | 'aborted'
 
 /** All {@link UnitEvent}s. `refused` is a 4xx but 429, `limited` a 429, `aborted` a caller that went away. */

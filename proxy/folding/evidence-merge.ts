@@ -96,7 +96,7 @@ function mergedPlaces(latest: readonly Flush[], living: ReadonlySet<Flush>): Pla
 
 const stepOrder: readonly RolloutStep[] = ['shadow', 'S1', 'S2', 'S3', 'S4']
 
-/** Distinct units and tenants, and for each event the tenants to whom it happened first in this step. */
+/** Distinct units and tenants, and for each event the units to which it happened first in this step. */
 function unitCells(marks: readonly UnitMark[]): UnitCell[] {
   const happened = new Map<UnitEvent, Set<string>>(unitEvents.map((event) => [event, new Set()]))
   return stepOrder.flatMap((step) => {
@@ -112,21 +112,28 @@ function unitCells(marks: readonly UnitMark[]): UnitCell[] {
           )
         return { step, tier, canary: of('canary'), control: of('control') }
       })
-    for (const { tenant, events } of here) for (const event of events) happened.get(event)?.add(tenant)
+    for (const { unit, events } of here) for (const event of events) happened.get(event)?.add(unit)
     return cells
   })
 }
 
 function unitCounts(marks: readonly UnitMark[], happened: ReadonlyMap<UnitEvent, ReadonlySet<string>>): UnitCounts {
-  const tenants = new Set(marks.map(({ tenant }) => tenant))
+  const units = new Set(marks.map(({ unit }) => unit))
   const firsts = unitEvents.map((event) => {
     const before = happened.get(event)!
-    const to = new Set(marks.filter(({ events }) => events.includes(event)).map(({ tenant }) => tenant))
-    return [event, { atRisk: tenants.difference(before).size, first: to.difference(before).size }] as const
+    const to = new Set(marks.filter(({ events }) => events.includes(event)).map(({ unit }) => unit))
+    return [event, { atRisk: countOutside(units, before), first: countOutside(to, before) }] as const
   })
   return {
-    units: new Set(marks.map(({ unit }) => unit)).size,
-    tenants: tenants.size,
+    units: units.size,
+    tenants: new Set(marks.map(({ tenant }) => tenant)).size,
     firsts: Object.fromEntries(firsts) as UnitCounts['firsts'],
   }
+}
+
+/** How many of these are not among those. */
+function countOutside(these: ReadonlySet<string>, those: ReadonlySet<string>): number {
+  let count = 0
+  for (const each of these) if (!those.has(each)) count++
+  return count
 }

@@ -1,13 +1,15 @@
-import type {
-  ArmCounts,
-  Cell,
-  MinuteCounts,
-  PlaceCounts,
-  RolloutStep,
-  SevereCounts,
-  ShadowCounts,
-  UnitEvent,
-  UnitMark,
+import {
+  type Arm,
+  type ArmCounts,
+  type Cell,
+  type MinuteCounts,
+  noCounts,
+  type PlaceCounts,
+  type RolloutStep,
+  type SevereCounts,
+  type ShadowCounts,
+  type UnitEvent,
+  type UnitMark,
 } from './evidence-counts.ts'
 import type { FuseId } from './fuse.ts'
 
@@ -42,7 +44,10 @@ export interface RolloutView {
   readonly rollout: string
   readonly layer: string
   readonly step: RolloutStep
-  /** When this step began, in milliseconds since the epoch. */
+  /**
+   * When this step began, in milliseconds since the epoch. A step that was held may begin anew: its totals count from then on, while what
+   * is compared with the control is never forgotten.
+   */
   readonly startedAt: number
   /** Digest of the constants that were frozen when the step began. */
   readonly constantsDigest: string
@@ -72,7 +77,7 @@ export interface RolloutView {
   readonly p99?: { readonly canaryMs: number; readonly controlMs: number; readonly calls: number }
 }
 
-/** For one event: tenants of a tier and step to whom it had not happened in an earlier step, and those to whom it did in this one. */
+/** For one event: units of a tier and step to which it had not happened in an earlier step, and those to which it did in this one. */
 export interface FirstCounts {
   readonly atRisk: number
   readonly first: number
@@ -109,7 +114,8 @@ export interface Evidence extends RolloutView {
 
 /** Both arms of cells, added up. */
 export function armTotals(cells: readonly Cell[]): { readonly canary: ArmCounts; readonly control: ArmCounts } {
-  return { canary: addedUp(cells.map(({ canary }) => canary)), control: addedUp(cells.map(({ control }) => control)) }
+  const totals = (arm: Arm): ArmCounts => addedUp([noCounts, ...cells.map((cell) => cell[arm])])
+  return { canary: totals('canary'), control: totals('control') }
 }
 
 /** Counts, added up member by member: numbers, and records of counts. None: an empty record. */

@@ -9,11 +9,19 @@ export class Fallback extends GatewayError {
   readonly reason: FallbackReason
   /** The layers at fault; none: every layer that was to act. */
   readonly layers: readonly string[]
-  constructor(reason: FallbackReason, words: string, layers: readonly string[] = []) {
+  /** In what way an acknowledgement was not what was asked for. */
+  readonly mismatch: { readonly kind: string; readonly layer?: string | undefined } | undefined
+  constructor(
+    reason: FallbackReason,
+    words: string,
+    layers: readonly string[] = [],
+    mismatch?: { readonly kind: string; readonly layer?: string | undefined },
+  ) {
     super(codeOf(reason), words)
     this.name = 'Fallback'
     this.reason = reason
     this.layers = layers
+    this.mismatch = mismatch
   }
   /** Whether it counts against the runner. */
   get evidence(): boolean {

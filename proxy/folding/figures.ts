@@ -31,20 +31,31 @@ export interface Figures {
 
 /** The {@link Figures} of evidence. */
 export function figuresFrom(evidence: Evidence, constants: StageConstants): Figures {
-  const cells = evidence.cells.filter(({ step }) => step === evidence.step)
+  const cells = evidence.cells.filter(({ step, window }) => step === evidence.step && window >= evidence.startedAt)
   const { canary, control } = armTotals(cells)
   const beside = armTotals(cells.filter((cell) => cell.canary.bad > 0)).control
-  const caused = Object.entries(canary.fallbacks ?? {}).filter(([reason]) => isEvidence(reason as FallbackReason))
-  const n = canary.ended ?? 0
+  const [caused, asked] = fallbacksOf(canary)
+  // Who asked to be served here says nothing about the runner: its calls would only dilute the rates.
+  const n = (canary.ended ?? 0) - asked
   return {
     canary,
     control,
     errors: { n, x: canary.bad ?? 0 },
-    fallbacks: { n, x: caused.reduce((sum, [, count]) => sum + count, 0) },
-    mismatches: { n, x: canary.mismatches ?? 0 },
+    fallbacks: { n, x: caused },
+    // Calls of the control are acknowledged as well: the layer observes them.
+    mismatches: { n: n + (control.ended ?? 0), x: (canary.mismatches ?? 0) + (control.mismatches ?? 0) },
     beside: { n: beside.ended ?? 0, x: beside.bad ?? 0 },
     logs: logsOf(evidence, constants),
   }
+}
+
+/** Fallbacks that speak against the runner, and those that callers asked for. */
+function fallbacksOf({ fallbacks = {} }: ArmCounts): readonly [number, number] {
+  let [caused, asked] = [0, 0]
+  for (const [reason, count] of Object.entries(fallbacks))
+    if (isEvidence(reason as FallbackReason)) caused += count
+    else asked += count
+  return [caused, asked]
 }
 
 function logsOf(evidence: Evidence, { relative, counting }: StageConstants): Figures['logs'] {

@@ -1,5 +1,6 @@
 import type { Call } from '../../plugins/call.ts'
 import type { Usage } from '../../plugins/chat.ts'
+import type { ContextModes, LayerReads } from '../../plugins/execution-context-facts.ts'
 import type { Layer } from '../../plugins/layer.ts'
 import { closureOf } from '../../plugins/legality.ts'
 import type { CallRecord } from '../call-record.ts'
@@ -9,6 +10,7 @@ import type { Decides } from './decides.ts'
 import { type EndingParts, endFolded } from './ending.ts'
 import { Fallback } from './fallback.ts'
 import type { SendFolded } from './send.ts'
+import type { ShadowSide } from './shadow/side.ts'
 
 /** How calls are split with runners, under one configuration. */
 export interface Folds {
@@ -19,11 +21,13 @@ export interface Folds {
   /**
    * Takes observers out whose request the gateway has rewritten on the way: they are asked apart, about the call as they would have seen it.
    */
-  leaveOut(call: Call, fold: CallFold): void
+  leaveOut(call: Call, fold: CallFold, record: CallRecord): void
   /** The layers to take back for a fallback, outermost first. */
   closure(fold: CallFold, fallback: Fallback): readonly string[]
   /** A call did not come to the runner, since the gateway refused or answered it: the layers that were named are asked what they would have said. */
   tell(call: Call, record: CallRecord): void
+  /** A call is over, however it ended. */
+  over(record: CallRecord): void
 }
 
 /** What {@link Folds} are made from. */
@@ -32,19 +36,29 @@ export interface FoldsParts extends Omit<EndingParts, 'used' | 'unacknowledged'>
   readonly layers: readonly Layer[]
   readonly send: SendFolded
   readonly decides: Decides
+  readonly shadow: ShadowSide
   /** The runner that all targets of routing are models of; undefined where there is no such one. */
   readonly home: string | undefined
 }
 
 /** Makes the {@link Folds} of a configuration. */
-export function createFolds({ layers, send, decides, home, acting }: FoldsParts): Folds {
+export function createFolds({ layers, send, decides, shadow, home, acting }: FoldsParts): Folds {
   const rewriting = new Set(layers.filter(({ rewrites }) => rewrites).map(({ name }) => name))
   const chooser = layers.find(({ writes }) => writes.includes('target'))?.name
+  /** Now, since the question is asked when the call may be over already. */
+  const readsFor = (modes: ContextModes, call: Call, fold: CallFold): ReadonlyMap<string, LayerReads> =>
+    new Map(
+      Object.keys(modes).flatMap((name) => {
+        const reads = fold.reads.get(name) ?? acting.get(name)?.reads?.(call)
+        return reads ? [[name, reads] as const] : []
+      }),
+    )
   return {
     folding: (fold, record) => ({
       fold,
       send,
       home: chooser !== undefined && fold.modes.get(chooser) === 'enforce' ? home : undefined,
+      tapped: (folded, sent) => shadow.streams.tapped(fold, folded, sent),
       ended: (folded, ending, call) => {
         const used = (usage: Usage): void => {
           record.usage ??= usage
@@ -53,6 +67,8 @@ export function createFolds({ layers, send, decides, home, acting }: FoldsParts)
           fold.unacknowledged.push(...names)
         }
         endFolded(fold, folded, ending, { call, parts: { acting, used, unacknowledged } })
+        shadow.streams.ended(fold, folded, ending)
+        shadow.ended(record, fold, folded.asked.context)
       },
     }),
     forced({ forced }, fold) {
@@ -60,23 +76,33 @@ export function createFolds({ layers, send, decides, home, acting }: FoldsParts)
       if (!forced || !decides || fold.reason === 'debug_force' || !forced()) return undefined
       return new Fallback('debug_force', 'the caller asked for the gateway')
     },
-    leaveOut(_call, fold) {
+    leaveOut(call, fold, record) {
+      fold.inner = call
       for (const [name, mode] of fold.modes) {
         const seen = fold.seen.get(name)
         if (mode !== 'observe' || !rewriting.has(name) || !seen) continue
         fold.modes.delete(name)
-        decides.ask({ call: seen, modes: { [name]: 'observe' }, copy: true })
+        const modes = { [name]: 'observe' } as const
+        const answer = shadow.asked(record, fold, modes)
+        decides.ask({ call: seen, modes, copy: true, reads: readsFor(modes, seen, fold), answer })
       }
     },
     closure(fold, { layers: failing }) {
       const folded = new Set([...fold.modes].filter(([, mode]) => mode === 'enforce').map(([name]) => name))
       return closureOf(layers, folded, failing.length > 0 ? failing : [...folded])
     },
-    tell(call, { fold }) {
+    tell(call, record) {
+      const { fold } = record
       if (!fold || fold.sends > 0 || fold.modes.size === 0 || call.signal.aborted) return
       const named = layers.filter(({ name }) => fold.modes.has(name)).map(({ name }) => name)
       const seen = fold.seen.get(named.at(-1) as string) ?? call
-      decides.ask({ call: seen, modes: Object.fromEntries(named.map((name) => [name, 'observe'])), copy: false })
+      const modes = Object.fromEntries(named.map((name) => [name, 'observe'] as const))
+      const answer = shadow.asked(record, fold, modes)
+      decides.ask({ call: seen, modes, copy: false, reads: readsFor(modes, seen, fold), answer })
+    },
+    over(record) {
+      shadow.live(record)
+      if (record.fold && record.error?.code !== 'client_closed') shadow.over(record, record.fold)
     },
   }
 }

@@ -27,8 +27,8 @@ export interface FuseInput {
 /** All of `canary.md` §3.7. What both arms do at the same time (F10) takes the blame off F3, F4 and F6, and holds instead. */
 export function fusesFound(input: FuseInput): FusesFound {
   const certain = [...byOrder(input), ...severe(input)]
-  if (!input.frozen) return { blown: certain, eject: [] }
   const places = placeFuses(input)
+  if (!input.frozen) return { ...places, blown: [...certain, ...places.blown.filter(({ fuse }) => fuse !== 'F6')] }
   const blameless = bothArms(input)
   const shared = [...places.blown.filter(({ fuse }) => fuse !== 'F5'), ...errorRate(input)]
   const own = [...places.blown.filter(({ fuse }) => fuse === 'F5'), ...fallbackRate(input), ...versions(input)]

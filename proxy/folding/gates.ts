@@ -30,14 +30,16 @@ export function enoughOf(table: number, seen: number): number {
 
 function enoughSeen({ evidence, constants: { needs, step }, figures, now }: GateView): Gate[] {
   const here = evidence.units.filter((cell) => cell.step === evidence.step)
-  const count = (what: 'units' | 'tenants'): number =>
-    here.reduce((sum, { canary }) => sum + canary[what], 0) / Math.max(1e-6, evidence.sampled)
+  const count = (what: 'units' | 'tenants'): number => here.reduce((sum, { canary }) => sum + canary[what], 0)
   const dwell = now - evidence.startedAt
   // The last step is also long enough after a day, where 10,000 calls do not come by.
   const calls = step === 'S4' && dwell >= needs.dwellMs ? 1 : needs.calls
   return [
     gateAtLeast('calls', { value: figures.errors.n, threshold: calls }),
-    gateAtLeast('units', { value: count('units'), threshold: enoughOf(needs.units, evidence.seen.units) }),
+    gateAtLeast('units', {
+      value: count('units') / Math.max(1e-6, evidence.sampled),
+      threshold: enoughOf(needs.units, evidence.seen.units),
+    }),
     gateAtLeast('tenants', { value: count('tenants'), threshold: enoughOf(needs.tenants, evidence.seen.tenants) }),
     gateAtLeast('dwell', { value: dwell, threshold: needs.dwellMs }),
   ]
@@ -51,7 +53,7 @@ function errorGates({
   const { needs, step, alpha } = constants
   const gates = [
     gateAtMost('errors-relative', { value: logs.bad, threshold: under(alpha.bad), n: errors.n }),
-    gateAtMost('mismatches', { value: mismatches.x + (canary.unknownVersions ?? 0), threshold: 0, n: errors.n }),
+    gateAtMost('mismatches', { value: mismatches.x, threshold: 0, n: mismatches.n }),
     ...bounded('fallbacks', fallbacks, needs.fallbacks),
   ]
   if (step === 'S4') {

@@ -12,6 +12,17 @@ export function activeKey(signing: SigningConfig, { secretFile }: Pick<Files, 's
   return createSigningKey(alg === 'HS256' ? { kid, alg, secret: bytes } : { kid, alg, privateKey: bytes })
 }
 
+/** Every key of this gateway, the one that signs among them. Throws `config_invalid`. */
+export function verifyingKeys(
+  signing: SigningConfig,
+  { secretFile }: Pick<Files, 'secretFile'>,
+): readonly SigningKey[] {
+  return signing.keys.map(({ kid, alg, secretFile: secret, privateKeyFile }) => {
+    const bytes = secretFile((secret ?? privateKeyFile) as string)
+    return createSigningKey(alg === 'HS256' ? { kid, alg, secret: bytes } : { kid, alg, privateKey: bytes })
+  })
+}
+
 /** The public keys of the runners' acknowledgements, by the runner's name, where one is configured. Throws `config_invalid`. */
 export function ackKeys(
   runners: readonly RunnerConfig[],

@@ -8,6 +8,8 @@ import type { LayerStage } from '../../plugins/stage.ts'
 import type { RunnerSettings } from '../runner-settings.ts'
 import { createContexts } from './context.ts'
 import { createDecides, type Decides } from './decides.ts'
+import { createIgnores } from './diff/ignore-rules.ts'
+import { createStratifiedSample } from './diff/stratified-sample.ts'
 import { createSeatings, overrideOf, type Seating } from './folding.ts'
 import { createFolds, type Folds } from './folds.ts'
 import type { InstanceWatch } from './instance-parts.ts'
@@ -15,6 +17,11 @@ import { createInstances, type Instances } from './instances.ts'
 import { ackKeys, activeKey } from './keys.ts'
 import { createPolicies, type Policies } from './policies.ts'
 import { createSendFolded } from './send.ts'
+import type { CompareSettings } from './shadow/comparing.ts'
+import type { Copies } from './shadow/copies.ts'
+import { openCopies } from './shadow/open-copies.ts'
+import type { Shadow } from './shadow/shadow.ts'
+import { createShadowSide } from './shadow/side.ts'
 import type { Stages } from './stages.ts'
 import { ask } from './wire.ts'
 
@@ -28,7 +35,7 @@ export interface FoldingParts {
   readonly runners: readonly RunnerSettings[]
   readonly stages: Stages
   secretFile(path: string): Buffer
-  readonly watch: InstanceWatch & { decideDropped?(): void }
+  readonly watch: InstanceWatch & { readonly shadow: Shadow }
 }
 
 /** Where layers sit under one configuration, and the way to the runner processes. */
@@ -39,6 +46,9 @@ export interface OpenedFolding {
   /** Undefined without a key to sign with, or without a native runner: nothing folds then. */
   readonly instances: Instances | undefined
   readonly decides: Decides
+  readonly shadow: Shadow
+  /** Undefined where no call is answered twice more. */
+  readonly copies: Copies | undefined
   stageOf(layer: string): LayerStage
   close(): Promise<void>
 }
@@ -46,6 +56,8 @@ export interface OpenedFolding {
 /** Opens folding. Throws `config_invalid` for what cannot be folded. */
 export function openFolding(parts: FoldingParts): OpenedFolding {
   const { config, names, host, layers, acting, stages } = parts
+  const { shadow } = parts.watch
+  const settings = settingsOf(parts)
   const on = layers.filter(({ name }) => acting.has(name))
   const policies = createPolicies(config, host, layers)
   const key = activeKey(config.signing, parts)
@@ -101,7 +113,7 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
       )
       return answer.header('x-layer-ack')
     },
-    dropped: () => parts.watch.decideDropped?.(),
+    dropped: () => shadow.dropped('queue-full'),
   })
   const order = on.map(({ name }) => name)
   return {
@@ -122,15 +134,43 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
       acting,
       send: createSendFolded({ order, contexts, policyOf }),
       decides,
+      shadow: createShadowSide({
+        shadow,
+        settings,
+        acting,
+        now: () => host.clock.now(),
+      }),
       home,
     }),
     policies,
     instances,
     decides,
+    shadow,
+    copies: openCopies({
+      ...parts,
+      config: config.folding.shadow,
+      layers: on,
+      shadow,
+      settings,
+      instances,
+      contexts,
+      policyOf,
+    }),
     stageOf: stages.of,
     async close() {
       await instances?.close()
     },
+  }
+}
+
+/** What the configuration says of comparing. Throws `config_invalid` for a rule that ignores nothing. */
+function settingsOf({ config, layers, stages }: FoldingParts): CompareSettings {
+  const { sample, ignore } = config.folding.shadow
+  return {
+    layers: new Map(layers.map((layer) => [layer.name, layer])),
+    stageOf: (layer) => stages.of(layer),
+    ignores: createIgnores(ignore),
+    sample: sample < 1 ? createStratifiedSample({ rate: sample }) : undefined,
   }
 }
 

@@ -1,12 +1,18 @@
 import type { Call } from '../../plugins/call.ts'
 import type { Acting, Layer } from '../../plugins/layer.ts'
 import type { Place, Seated } from '../../plugins/stack.ts'
-import type { LayerStage, Stage } from '../../plugins/stage.ts'
+import { isMoving, type LayerStage, type Stage, shareOf } from '../../plugins/stage.ts'
 import { isInShare, layerUnits, type Unit, unitOf } from './draw.ts'
 
 /** A layer with its place on one route, and the stage that it hangs on. */
 export interface FoldSeat extends Seated {
   readonly stage: Stage
+  /** The rollout that moves it; absent where none does. */
+  readonly rollout?: string
+  /** By what its calls are drawn; undefined while nobody knows. Only of a layer that moves. */
+  readonly unitOf?: (call: Call) => string | undefined
+  /** Whether the caller has chosen the side of a layer that moves. */
+  readonly chosen?: (call: Call) => boolean
 }
 
 /** What seats are made from. */
@@ -30,7 +36,8 @@ const standingShare = 1 / 1_000
 export function seatsFor(parts: SeatParts): readonly FoldSeat[] {
   const moving = parts.layers.some(({ name }) => parts.stageOf(name).stage === 'canary')
   return parts.layers.map((layer, index): FoldSeat => {
-    const { stage, weight } = parts.stageOf(layer.name)
+    const standing = parts.stageOf(layer.name)
+    const { stage } = standing
     const tells = layer.writes.includes('principal')
     const base = {
       name: layer.name,
@@ -38,7 +45,7 @@ export function seatsFor(parts: SeatParts): readonly FoldSeat[] {
       stage,
       ...(tells ? { vetoes: true } : {}),
     }
-    if (stage === 'canary') return { ...base, mode: 'enforce', draw: drawFor(layer, weight, parts) }
+    if (isMoving(standing)) return { ...base, mode: 'enforce', ...movingSeat(layer, standing, parts) }
     if (stage !== 'native') return { ...base, mode: 'enforce' }
     // Who is calling must be known wherever something is drawn by it.
     if ((tells && moving) || parts.isSoft(layer.name)) return { ...base, mode: 'observe' }
@@ -46,17 +53,28 @@ export function seatsFor(parts: SeatParts): readonly FoldSeat[] {
   })
 }
 
-function drawFor(layer: Layer, weight: number, parts: SeatParts): (call: Call) => Place | undefined {
+/** What a layer that moves has beside its seat: the draw, in canary, and what its calls are told apart by. */
+function movingSeat(layer: Layer, standing: LayerStage, parts: SeatParts): Partial<FoldSeat> {
   const unit: Unit = layerUnits[layer.name] ?? 'conversation'
   const auth = parts.layers.some(({ writes }) => writes.includes('principal'))
   const units = { header: parts.conversationHeader, auth }
-  return (call) => {
-    const wish = parts.override?.(call, layer.name)
-    if (wish) return wish === 'runner' ? 'observe' : 'enforce'
-    const drawn = unitOf(call, unit, units)
+  const unitOfCall = (call: Call): string | undefined => unitOf(call, unit, units)
+  const wish = (call: Call) => (standing.stage === 'canary' ? parts.override?.(call, layer.name) : undefined)
+  const draw = (call: Call): Place | undefined => {
+    const wished = wish(call)
+    if (wished) return wished === 'runner' ? 'observe' : 'enforce'
+    const drawn = unitOfCall(call)
     // Only auth itself is asked before a caller is known, and asked again after it has spoken.
     if (drawn === undefined) return layer.writes.includes('principal') ? undefined : 'enforce'
-    return isInShare(layer.name, drawn, weight) ? 'observe' : 'enforce'
+    // Shares shrink while the state of the stages cannot be reached: what holds now counts.
+    const share = shareOf(parts.stageOf(layer.name), call.facts.principal?.tier ?? '')
+    return isInShare({ layer: layer.name, salt: standing.salt }, drawn, share) ? 'observe' : 'enforce'
+  }
+  return {
+    ...(standing.rollout === undefined ? {} : { rollout: standing.rollout }),
+    ...(standing.stage === 'canary' ? { draw } : {}),
+    unitOf: unitOfCall,
+    chosen: (call) => wish(call) !== undefined,
   }
 }
 

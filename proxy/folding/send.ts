@@ -1,6 +1,7 @@
 import { type Asked, verifyAcknowledgement } from '../../plugins/acknowledgement-verify.ts'
 import type { Call } from '../../plugins/call.ts'
 import type { Route } from '../../plugins/chat.ts'
+import type { ExecutionContext } from '../../plugins/execution-context.ts'
 import type { ContextModes } from '../../plugins/execution-context-facts.ts'
 import {
   type ContextRefusal,
@@ -8,6 +9,8 @@ import {
   refusalFromProblem,
 } from '../../plugins/execution-context-refusal.ts'
 import type { VerifyingKey } from '../../plugins/jws-key.ts'
+import type { Mode } from '../../plugins/layer.ts'
+import type { PolicyReport } from '../../plugins/policy-report.ts'
 import type { Exchange } from '../exchange.ts'
 import type { CallFold, RunnerSaid } from './call-fold.ts'
 import type { ContextAsk, SealedSend } from './context.ts'
@@ -37,11 +40,16 @@ export interface FoldedRequest {
   send(seal: () => readonly string[]): Promise<Exchange>
 }
 
+/** What an acknowledgement is held against, with what the sending side had read. */
+export interface AskedSend extends Asked {
+  readonly context: Asked['context'] & Pick<ExecutionContext, 'reads' | 'bod'>
+}
+
 /** An answer that was acknowledged, and what its end will be held against. */
 export interface FoldedExchange {
   readonly exchange: Exchange
   readonly said: RunnerSaid
-  readonly asked: Asked
+  readonly asked: AskedSend
 }
 
 /** Sends a call with its context. Throws {@link Fallback} for what the runner could not do of it, before anything was served. */
@@ -49,9 +57,10 @@ export type SendFolded = (folded: FoldedCall, request: FoldedRequest) => Promise
 
 /** Makes {@link SendFolded}: what a runner that forgot or restarted refuses is put right and sent once more. */
 export function createSendFolded(parts: SendParts): SendFolded {
+  const preparing = { ...parts, modesOf: createModes(parts.order) }
   return async (folded, request) => {
     for (let cured = false; ; cured = true) {
-      const { instance, ackKey, policy, seal } = await prepared(parts, folded, request.body)
+      const { instance, ackKey, policy, seal } = await prepared(preparing, folded, request.body)
       let sealed: SealedSend | undefined
       const exchange = await request.send(() => {
         sealed = seal()
@@ -80,7 +89,11 @@ interface Prepared {
   seal(): SealedSend
 }
 
-async function prepared(parts: SendParts, { call, fold, instance }: FoldedCall, body: Buffer): Promise<Prepared> {
+interface Preparing extends SendParts {
+  modesOf(fold: CallFold): ContextModes
+}
+
+async function prepared(parts: Preparing, { call, fold, instance }: FoldedCall, body: Buffer): Promise<Prepared> {
   const policy = parts.policyOf(call.route)
   if (!policy) throw new Fallback('policy-unknown', `no policy for the route ${call.route}`)
   if (!instance) throw new Fallback('unsupported-layer', 'the runner is not one that executes layers')
@@ -94,7 +107,7 @@ async function prepared(parts: SendParts, { call, fold, instance }: FoldedCall, 
   const ask = {
     call,
     body,
-    modes: modesOf(parts.order, fold),
+    modes: parts.modesOf(fold),
     shadow: false,
     aud: capabilities.boot,
     maxBytes: capabilities.maxContextBytes,
@@ -130,14 +143,24 @@ function requireAble(instance: Instance, { digest }: FoldedPolicy, fold: CallFol
     )
 }
 
-/** In the order of the route, outermost first. */
-function modesOf(order: readonly string[], { modes }: CallFold): ContextModes {
-  const listed = order.flatMap((name) => {
-    const mode = modes.get(name)
-    return mode ? [[name, mode] as const] : []
-  })
-  return Object.fromEntries(listed)
+/**
+ * Tells what each layer is to do, in the order of the route, outermost first. There are few combinations and every call has one, so each is made
+ * once, and who works something out from one may keep it by that object.
+ */
+function createModes(order: readonly string[]): (fold: CallFold) => ContextModes {
+  const known = new Map<string, ContextModes>()
+  return ({ modes }) => {
+    let name = ''
+    for (const each of order) name += letters[modes.get(each) ?? 'none']
+    let found = known.get(name)
+    if (!found) {
+      found = Object.fromEntries(order.flatMap((each) => (modes.has(each) ? [[each, modes.get(each) as Mode]] : [])))
+      known.set(name, found)
+    }
+    return found
+  }
 }
+const letters = { enforce: 'e', observe: 'o', none: '-' } as const
 
 const maxProblemBytes = 4_096
 
@@ -157,7 +180,7 @@ async function cure(instance: Instance, { code }: ContextRefusal, digest: string
 
 interface Acknowledging {
   readonly instance: Instance
-  readonly asked: Asked
+  readonly asked: AskedSend
   readonly fold: CallFold
 }
 
@@ -171,12 +194,24 @@ function acknowledged(exchange: Exchange, { instance, asked, fold }: Acknowledgi
     if (failed) throw new Fallback('runner-error', `the runner answered ${exchange.status}`)
     if (verified.mismatch === 'absent') fold.missing.add('x-layer-ack')
     const words = `the acknowledgement does not hold: ${verified.mismatch}${verified.layer ? ` (${verified.layer})` : ''}`
-    throw new Fallback('not-acknowledged', words, verified.layer ? [verified.layer] : [])
+    const mismatch = { kind: verified.mismatch, layer: verified.layer }
+    throw new Fallback('not-acknowledged', words, verified.layer ? [verified.layer] : [], mismatch)
   }
   const { acknowledgement } = verified
   instance.noticed(acknowledgement.runner)
-  const layers = instance.report(asked.context.pol)?.layers ?? {}
-  const soft = Object.keys(layers).filter((name) => layers[name]?.status === 'soft')
+  const soft = softLayersOf(instance.report(asked.context.pol))
   const said = { acknowledgement, beside: instance.capabilities?.placement === 'beside-engine', soft }
   return { exchange, said, asked }
+}
+
+const softLayers = new WeakMap<PolicyReport, readonly string[]>()
+const none: readonly string[] = []
+
+/** The layers that the runner enforces in part only, worked out once for each report. */
+function softLayersOf(report: PolicyReport | undefined): readonly string[] {
+  if (!report) return none
+  const found =
+    softLayers.get(report) ?? Object.keys(report.layers).filter((name) => report.layers[name]?.status === 'soft')
+  softLayers.set(report, found)
+  return found
 }

@@ -9,8 +9,8 @@ import { expectedTrials, mostTrials, type RateTest } from './statistics/sprt.ts'
 export interface StageConstants {
   readonly step: RolloutStep
   /**
-   * What the comparison with the control counts: calls, or tenants that were bad at least once, where units are tenants. By calls slow
-   * arms trip; by tenant they only stand in the way of promotion, as calls of one tenant are slow together.
+   * What the comparison with the control counts: calls, or, where units are tenants, each tenant's first bad call. By calls a slow canary
+   * trips; by tenant it only stands in the way of promotion, as calls of one tenant are slow together.
    */
   readonly counting: 'call' | 'tenant'
   /** M1 against the service's own rate; in S4 the rates of the CUSUM. */
@@ -36,7 +36,7 @@ export interface StageConstants {
   readonly needs: StageNeeds
   /** After that long without a promotion it is held, in milliseconds. */
   readonly mostMs: number
-  /** After so many canary calls without a verdict it is held. */
+  /** After so many canary calls without a verdict on errors it is held. */
   readonly mostCalls: number
 }
 

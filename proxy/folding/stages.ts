@@ -1,159 +1,225 @@
 import { gatewayError } from '../../plugins/errors.ts'
 import type { Clock } from '../../plugins/host.ts'
-import { closureOf, type Movable, stagesFault } from '../../plugins/legality.ts'
-import { isMoving, type LayerStage, type Stage, sayStage } from '../../plugins/stage.ts'
+import { type Movable, stagesFault } from '../../plugins/legality.ts'
+import type { LayerStage, Stage } from '../../plugins/stage.ts'
+import {
+  atHome,
+  type ChangedBy,
+  type MovePlan,
+  moreVip,
+  nextState,
+  type StageVerb,
+  stageFrom,
+  startedAt,
+} from './stage-plan.ts'
+import { changesFrom, changesOf, drained, homeward, type StageChange } from './stage-view.ts'
+import { isOut, type LayerState, type StageDocument } from './state/document.ts'
+import { lostFor } from './state/drain.ts'
+import type { RolloutState, TripOutcome } from './state/state.ts'
 
-/** What may be asked of one layer. */
-export type StageVerb = 'shadow' | 'canary' | 'promote' | 'hold' | 'resume' | 'rollback'
-
-/** Who asked for a change, and why. */
-export interface ChangedBy {
-  readonly actor: string
-  readonly reason: string
-}
-
-/** One change of one layer, as history tells it. */
-export interface StageChange extends ChangedBy {
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly layer: string
-  readonly from: LayerStage
-  readonly to: LayerStage
-}
+export type { ChangedBy, StageVerb } from './stage-plan.ts'
+export type { StageChange } from './stage-view.ts'
 
 /** Where each layer starts, as configured, and the layers it is about. */
-export interface StageConfig {
+export interface StageConfig extends MovePlan {
   /** The layers that are configured, outermost first. */
   readonly layers: readonly Movable[]
   readonly stages: Readonly<Record<string, Stage>>
-  /** The shares of a canary, in percent, rising. */
-  readonly steps: readonly number[]
+}
+
+/** What a change came to. */
+export interface Changed {
+  readonly changes: readonly StageChange[]
+  /** Of a rollback: who has taken it over. */
+  readonly confirmed?: TripOutcome
 }
 
 /** Where every layer is now. Outlives a configuration. */
 export interface Stages {
   /** Raised by every change. */
   readonly version: number
-  readonly steps: readonly number[]
+  readonly plan: MovePlan
+  readonly state: RolloutState
+  /** In force here and now: a layer whose outer ones cannot stay out without it takes them home, and shares shrink while the store is lost. */
   of(layer: string): LayerStage
-  /** Held layers are not promoted. */
+  /** The same, with everything that is known of its rollout. */
+  stateOf(layer: string): LayerState
   isHeld(layer: string): boolean
-  /** Takes a configuration; a layer whose configured stage is another than before goes there, the others stay where they are. */
-  configure(config: StageConfig): readonly StageChange[]
-  /** Does what is asked, whole or not at all, and gives back what changed. Throws `stage_refused` saying why not, and `not_found`. */
-  ask(verb: StageVerb, layer: string, by: ChangedBy): readonly StageChange[]
+  /** Throws `stage_refused` for stages that are not legal. A layer whose configured stage is another than before goes there. */
+  configure(config: StageConfig): Promise<readonly StageChange[]>
+  /** Does what is asked, whole or not at all. Throws `stage_refused` saying why not, and `not_found`. */
+  ask(verb: StageVerb, layer: string, by: ChangedBy, evidence?: unknown): Promise<Changed>
+  /** More of the last tier in the last step; false when all of it is in. */
+  moreVip(layer: string, by: ChangedBy): Promise<boolean>
   /** Every layer that is out comes back to the gateway. */
-  rollbackAll(by: ChangedBy): readonly StageChange[]
-  /** Latest last; at most 1,000. */
-  history(): readonly StageChange[]
+  rollbackAll(by: ChangedBy): Promise<Changed>
+  /** Nothing is promoted by itself until this is taken away with an empty reason. Does nothing where another replica leads. */
+  holdAll(reason: string, by: ChangedBy): Promise<void>
+  /** Latest last. */
+  history(limit: number): Promise<readonly StageChange[]>
+  close(): Promise<void>
 }
 
-const inGateway: LayerStage = { stage: 'gateway', weight: 0 }
-const mostChanges = 1_000
+/** What stages are kept with. */
+export interface StagesParts {
+  readonly state: RolloutState
+  readonly clock: Clock
+  /** Digest of what a layer would take to the runner. */
+  artifactOf(layer: string): string
+  /** Hears of every change, after it holds, wherever it was made. */
+  changed(change: StageChange): void
+  /** Why no layer may leave the gateway now; undefined: nothing keeps it. */
+  blocked?(): string | undefined
+  /** Hears of a rollback that others have not taken over yet. */
+  unconfirmed?(layers: readonly string[], by: ChangedBy, outcome: TripOutcome): void
+}
 
-/** Makes {@link Stages}. `changed` hears of every change, after it holds. */
-export function createStages(clock: Clock, changed: (change: StageChange) => void = () => undefined): Stages {
-  let config: StageConfig = { layers: [], stages: {}, steps: [100] }
-  const now = new Map<string, LayerStage>()
-  const held = new Set<string>()
-  const history: StageChange[] = []
+/** Makes {@link Stages} over the shared state. */
+export function createStages({ state, clock, artifactOf, changed, blocked, unconfirmed }: StagesParts): Stages {
+  let config: StageConfig = { layers: [], stages: {}, steps: [100], tiers: [] }
   let version = 0
-  const of = (layer: string): LayerStage => now.get(layer) ?? inGateway
-
-  const apply = (next: ReadonlyMap<string, LayerStage>, by: ChangedBy): StageChange[] => {
-    const changes = [...next].flatMap(([layer, to]): StageChange[] => {
-      const from = of(layer)
-      return from.stage === to.stage && from.weight === to.weight ? [] : [{ at: clock.now(), layer, from, to, ...by }]
-    })
-    for (const change of changes) now.set(change.layer, change.to)
-    if (changes.length > 0) version++
-    history.push(...changes)
-    history.splice(0, history.length - mostChanges)
-    for (const change of changes) changed(change)
-    return changes
+  let before: StageDocument = state.known
+  let effective = homeward(config.layers, before)
+  const stateOf = (layer: string): LayerState => effective.get(layer) ?? atHome
+  const refresh = (document: StageDocument): void => {
+    const was = effective
+    effective = homeward(config.layers, document)
+    version++
+    for (const change of changesFrom(was, effective, { clock, config })) changed(change)
+    before = document
   }
-  const requireLegal = (next: ReadonlyMap<string, LayerStage>): void => {
-    const fault = stagesFault(config.layers, (name) => next.get(name) ?? of(name))
+  const stop = state.onChange(refresh)
+
+  const write = async (
+    next: Readonly<Record<string, LayerState>>,
+    by: ChangedBy,
+    evidence?: unknown,
+  ): Promise<readonly StageChange[]> => {
+    const was = effective
+    const leading = state.lead()
+    if (!leading) throw gatewayError('stage_refused', 'another replica leads; it moves the layers')
+    const layers = { ...state.known.layers, ...next }
+    const result = await state.transition({ expectedRev: before.rev, fence: leading.fence, layers, by, evidence })
+    if (result !== 'done') throw gatewayError('stage_refused', refusals[result])
+    if (state.known.rev !== before.rev) refresh(state.known)
+    return changesFrom(was, effective, { clock, config })
+  }
+  const requireLegal = (next: Readonly<Record<string, LayerState>>): void => {
+    const fault = stagesFault(config.layers, (name) => next[name] ?? stateOf(name))
     if (fault) throw gatewayError('stage_refused', fault)
   }
-  const back = (failing: readonly string[]): Map<string, LayerStage> => {
-    const out = new Set(
-      config.layers.map(({ name }) => name).filter((name) => !['gateway', 'rolled-back'].includes(of(name).stage)),
+  const nextFrom = (layer: string, by: ChangedBy) => ({
+    layer,
+    from: stateOf(layer),
+    plan: config,
+    by,
+    now: clock.now(),
+    artifact: artifactOf(layer),
+  })
+  const rollBack = async (failing: readonly string[], by: ChangedBy, evidence?: unknown): Promise<Changed> => {
+    const was = effective
+    const outcomes = await Promise.all(
+      failing.map((layer) => {
+        const { rolloutId, gen } = stateOf(layer)
+        return state.trip({ rolloutId, gen, layer, reason: by.reason, by, evidence })
+      }),
     )
-    const rolled: LayerStage = { stage: 'rolled-back', weight: 0 }
-    return new Map(
-      closureOf(config.layers, out, failing).map((name) => [name, failing.includes(name) ? rolled : inGateway]),
-    )
+    if (state.known !== before) refresh(state.known)
+    await settle(by).catch(() => undefined)
+    const [worst] = outcomes.toSorted((a, b) => b.missing.length - a.missing.length)
+    const changes = changesFrom(was, effective, { clock, config })
+    if (worst && worst.missing.length > 0) unconfirmed?.(failing, by, worst)
+    return worst ? { changes, confirmed: worst } : { changes }
   }
+  /** Writes down that outer layers went home with one that was taken back; it is so already. */
+  const settle = async (by: ChangedBy): Promise<void> => {
+    const home = config.layers.filter(({ name }) => isOut(state.known.layers[name] ?? atHome) && !isOut(stateOf(name)))
+    if (home.length === 0 || !state.lead()) return
+    await write(Object.fromEntries(home.map(({ name }) => [name, stateOf(name)])), by)
+  }
+
   return {
     get version() {
       return version
     },
-    get steps() {
-      return config.steps
+    get plan() {
+      return config
     },
-    of,
-    isHeld: (layer) => held.has(layer),
-    configure(given) {
-      const before = config
-      config = given
-      const next = new Map<string, LayerStage>()
-      for (const { name } of given.layers) {
+    state,
+    of(layer) {
+      const stage = stageFrom(stateOf(layer), config)
+      const lost = lostFor(state.condition)
+      return stage.stage === 'canary' && lost > 0 ? drained(stage, lost) : stage
+    },
+    stateOf,
+    isHeld: (layer) => stateOf(layer).held,
+    async configure(given) {
+      const asked = config.stages
+      const fresh = given.layers.filter(({ name }) => {
         const stage = given.stages[name] ?? 'gateway'
-        if (before.stages[name] !== stage) next.set(name, atStart(stage, given.steps))
+        return name in asked ? asked[name] !== stage : stage !== 'gateway' && !state.known.layers[name]
+      })
+      const by = { actor: 'configuration', reason: 'as configured' }
+      const next: Record<string, LayerState> = {}
+      for (const { name } of fresh)
+        next[name] = startedAt(given.stages[name] ?? 'gateway', { ...nextFrom(name, by), plan: given })
+      const stageOf = (name: string): LayerState => next[name] ?? state.known.layers[name] ?? atHome
+      const fault = stagesFault(given.layers, stageOf)
+      if (fault) throw gatewayError('stage_refused', fault)
+      config = {
+        ...given,
+        stages: { ...Object.fromEntries(given.layers.map(({ name }) => [name, 'gateway' as const])), ...given.stages },
       }
-      for (const name of now.keys()) if (!given.layers.some((layer) => layer.name === name)) next.set(name, inGateway)
-      requireLegal(next)
-      return apply(next, { actor: 'configuration', reason: 'as configured' })
+      refresh(state.known)
+      return Object.keys(next).length > 0 && state.lead() ? write(next, by) : []
     },
-    ask(verb, layer, by) {
+    async ask(verb, layer, by, evidence) {
       if (!config.layers.some(({ name }) => name === layer)) {
         throw gatewayError('not_found', `layer "${layer}" is not configured`)
       }
+      if (verb === 'rollback') return isOut(stateOf(layer)) ? rollBack([layer], by, evidence) : { changes: [] }
       if (verb === 'hold' || verb === 'resume') {
-        if (verb === 'hold') held.add(layer)
-        else held.delete(layer)
-        version++
-        return []
+        const held = verb === 'hold'
+        if (stateOf(layer).held === held) return { changes: [] }
+        return { changes: await write({ [layer]: { ...stateOf(layer), held, ...by } }, by) }
       }
-      const next =
-        verb === 'rollback' ? back([layer]) : new Map([[layer, nextStage(verb, of(layer), { layer, config, held })]])
+      const kept = blocked?.()
+      if (kept) throw gatewayError('stage_refused', `${layer} stays in the gateway: ${kept}`)
+      const next = { [layer]: nextState(verb, nextFrom(layer, by)) }
       requireLegal(next)
-      return apply(next, by)
+      return { changes: await write(next, by, evidence) }
     },
-    rollbackAll: (by) => apply(back(config.layers.map(({ name }) => name)), by),
-    history: () => history,
+    async moreVip(layer, by) {
+      const from = stateOf(layer)
+      const weights = from.stage === 'canary' ? moreVip(from.weights, config) : undefined
+      if (!weights) return false
+      await write({ [layer]: { ...from, weights, startedAt: 0, ...by } }, by)
+      return true
+    },
+    rollbackAll: (by) =>
+      rollBack(
+        config.layers.map(({ name }) => name).filter((name) => isOut(stateOf(name))),
+        by,
+      ),
+    async holdAll(hold, by) {
+      const leading = state.lead()
+      const { rev, layers, hold: held } = state.known
+      if (leading && held !== hold) await state.transition({ expectedRev: rev, fence: leading.fence, layers, hold, by })
+    },
+    async history(limit) {
+      return (await state.history(limit)).flatMap((record) => changesOf(record, config)).slice(-limit)
+    },
+    async close() {
+      stop()
+      await state.close()
+    },
   }
 }
 
-function atStart(stage: Stage, steps: readonly number[]): LayerStage {
-  return { stage, weight: stage === 'canary' ? (steps[0] ?? 100) : 0 }
-}
-
-interface Asked {
-  readonly layer: string
-  readonly config: StageConfig
-  readonly held: ReadonlySet<string>
-}
-
-/** Where a layer goes from where it is: a canary only after a shadow, and one step at a time. */
-function nextStage(
-  verb: 'shadow' | 'canary' | 'promote',
-  from: LayerStage,
-  { layer, config, held }: Asked,
-): LayerStage {
-  const { steps } = config
-  if (held.has(layer)) throw gatewayError('stage_refused', `${layer} is on hold; resume it first`)
-  if (verb === 'shadow') {
-    if (from.stage === 'gateway' || from.stage === 'rolled-back') return atStart('shadow', steps)
-    throw gatewayError('stage_refused', `${layer} is ${sayStage(from)} already; roll it back first`)
-  }
-  if (verb === 'canary') {
-    if (from.stage === 'shadow') return atStart('canary', steps)
-    throw gatewayError('stage_refused', `${layer} is ${sayStage(from)}; a canary begins from shadow`)
-  }
-  if (from.stage === 'native') throw gatewayError('stage_refused', `${layer} is native already`)
-  if (!isMoving(from)) return atStart('shadow', steps)
-  const weight = from.stage === 'shadow' ? steps[0] : steps.find((step) => step > from.weight)
-  return weight === undefined ? atStart('native', steps) : { stage: 'canary', weight }
-}
+const refusals = {
+  stale: 'somebody else has just moved a layer; look again',
+  fenced: 'another replica leads by now; it moves the layers',
+  tripped: 'this rollout was taken back; begin a new one',
+  'second-layer': 'another layer is in shadow or canary; one moves at a time',
+  unavailable: 'the store of the stages does not answer; nothing is promoted until it does',
+} as const

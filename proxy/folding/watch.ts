@@ -1,8 +1,9 @@
 import type { Log } from '../../plugins/host.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { FoldingParts } from './open.ts'
+import { createShadow } from './shadow/shadow.ts'
 
-/** Tells metrics and the log what comes of runner processes. */
+/** Tells metrics and the log what comes of runner processes and of comparing. One a process. */
 export function watchFor(metrics: Metrics, log: Log): FoldingParts['watch'] {
   return {
     handshake(runner, result) {
@@ -18,6 +19,6 @@ export function watchFor(metrics: Metrics, log: Log): FoldingParts['watch'] {
     probeFailed(runner, layer, words) {
       log.error({ runner, layer, words }, 'a layer at the runner does not do what it says')
     },
-    decideDropped: () => metrics.shadowDropped('queue-full'),
+    shadow: createShadow(metrics),
   }
 }

@@ -1,7 +1,10 @@
 import type { Call } from '../../plugins/call.ts'
+import type { GatewayError } from '../../plugins/errors.ts'
 import type { Reply } from '../../plugins/reply.ts'
 import { type Answer, writeAnswer } from '../answer.ts'
 import { withDirectives } from '../directives.ts'
+import type { Legacy } from '../legacy/legacy.ts'
+import { serveLegacy } from '../legacy/serve-legacy.ts'
 import { overhear } from '../overheard.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Service, serve } from '../serve.ts'
@@ -18,12 +21,40 @@ export interface InferenceRoute extends VisitKind {
 /** Serves one request of an inference route, from the first header to the last byte. Never throws. */
 export async function serveInference(rooms: Rooms, kind: InferenceRoute, inbound: Inbound): Promise<void> {
   const visit = beginVisit(rooms, kind, inbound)
-  const error = await writeAnswer(frameOf(rooms, visit), async () => {
-    const call = callOf(visit, inbound.body)
-    const seen = await withDirectives(kind.toCall?.(call) ?? call, inbound.body, visit)
-    return kind.toAnswer(await serve(serviceFor(visit, seen), seen, visit.record), seen)
-  })
+  const error = visit.setup.legacy
+    ? await byLegacy(rooms, kind, { visit, legacy: visit.setup.legacy, body: inbound.body })
+    : await ours(rooms, kind, { visit, body: inbound.body })
   finish(rooms, visit, error)
+}
+
+interface Serving {
+  readonly visit: Visit
+  readonly body: Buffer
+}
+
+function ours(rooms: Rooms, kind: InferenceRoute, { visit, body }: Serving): Promise<GatewayError | undefined> {
+  return writeAnswer(frameOf(rooms, visit), async () => {
+    const call = callOf(visit, body)
+    const seen = await withDirectives(kind.toCall?.(call) ?? call, body, visit)
+    const answer = await kind.toAnswer(await serve(serviceFor(visit, seen), seen, visit.record), seen)
+    return visit.setup.folding.copies?.heard(answer, visit.record) ?? answer
+  })
+}
+
+/** What our layers cannot read, the chain may: they are asked about the body as it came. */
+function byLegacy(
+  rooms: Rooms,
+  kind: InferenceRoute,
+  { visit, legacy, body }: Serving & { readonly legacy: Legacy },
+): Promise<GatewayError | undefined> {
+  const call = callOf(visit, body)
+  let seen = call
+  try {
+    seen = kind.toCall?.(call) ?? call
+  } catch {
+    // The chain says what is wrong with it.
+  }
+  return serveLegacy(rooms, visit, { legacy, body, call: seen })
 }
 
 /** Who asks for a fallback must have the right to debug: that hangs on scopes, which the gateway half of auth is then heard for. */

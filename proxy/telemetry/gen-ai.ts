@@ -79,6 +79,24 @@ export const attributeNames = {
   firstByteMs: 'foldgate.first_byte_ms',
   /** What broke in a stream that the runner acknowledged, or the end that it did not acknowledge. */
   unacknowledged: 'foldgate.unacknowledged',
+  /** The step of the rollout that the call was drawn in: `shadow`, or `S1` to `S4`. */
+  step: 'foldgate.step',
+  /** When the call began, in milliseconds since the epoch. */
+  startedAt: 'foldgate.started_at',
+  /** Its caller, who may, chose the side of the moving layer: no draw did. */
+  chosen: 'foldgate.chosen',
+  /** The layers that the fallback was about, with spaces between; absent where it was about all that acted. */
+  fallbackLayers: 'foldgate.fallback.layers',
+  /** In what way the acknowledgement was not what was asked for, and of which layer, such as `version prompt`. */
+  mismatch: 'foldgate.mismatch',
+  /** What was wrong with the answer itself: invariants of its stream, a hard difference, or its usage; with spaces between. */
+  broken: 'foldgate.broken',
+  /** What kind of call it was: asked for a stream, brought tools, wanted JSON, how long its body was, answered by a cache. */
+  stream: 'foldgate.stream',
+  tools: 'foldgate.tools',
+  json: 'foldgate.json',
+  size: 'foldgate.size',
+  cacheHit: 'foldgate.cache_hit',
   executionTimeUs: 'foldgate.execution_time_us',
   fallbackReason: 'foldgate.fallback.reason',
   policyDigest: 'foldgate.policy.digest',

@@ -5,6 +5,7 @@ import { metricTable } from './metric-table.ts'
 import {
   type Arm,
   type CompileResult,
+  type DecisionKind,
   type DropReason,
   type Executor,
   type LayerStatus,
@@ -12,6 +13,8 @@ import {
   type MissedAt,
   type MissedHeader,
   type Phase,
+  type RollbackCause,
+  type ShadowVerdict,
   type Signal,
   type Source,
   type TokenKind,
@@ -58,7 +61,15 @@ export function createMeters(layerNames: readonly string[]) {
   const unended = createCounters([layer])
   const missing = createCounters([header, where])
   const compiles = createCounters([result], places(labelValues.result))
+  const verdict = listed('verdict', labelValues.verdict)
+  const compared = listed('layer', [...layerNames, 'answer'])
+  const comparisons = createCounters([compared, verdict])
+  const drifts = new Map<string, Sample>()
   const drops = createCounters([drop], places(labelValues.drop))
+  const [decision, cause] = [listed('decision', labelValues.decision), listed('cause', labelValues.cause)]
+  const decisions = createCounters([layer, decision])
+  const rollbacks = createCounters([layer, cause])
+  const promotions = createCounters([layer])
   const dropped = createCounters([signal], places(labelValues.signal))
   return {
     ended(call: EndedCall): void {
@@ -81,7 +92,17 @@ export function createMeters(layerNames: readonly string[]) {
       missingHeader: (name: MissedHeader, at: MissedAt): void =>
         missing.add(header.at(name) * where.values.length + where.at(at), 1),
       compiled: (as: CompileResult): void => compiles.add(result.at(as), 1),
+      shadowCompared: (name: string, as: ShadowVerdict): void =>
+        comparisons.add(compared.at(name) * verdict.values.length + verdict.at(as), 1),
+      /** Both are names of the configuration. */
+      behaviourDrift: (runner: string, model: string, value: number): void =>
+        void drifts.set(`${runner}\n${model}`, { labels: { runner, model }, value }),
       shadowDropped: (why: DropReason): void => drops.add(drop.at(why), 1),
+      decided: (name: string, as: DecisionKind): void =>
+        decisions.add(layer.at(name) * decision.values.length + decision.at(as), 1),
+      rolledBack: (name: string, by: RollbackCause): void =>
+        rollbacks.add(layer.at(name) * cause.values.length + cause.at(by), 1),
+      promoted: (name: string): void => promotions.add(layer.at(name), 1),
       dropped: (of: Signal, count: number): void => dropped.add(signal.at(of), count),
     },
     read: {
@@ -97,7 +118,12 @@ export function createMeters(layerNames: readonly string[]) {
       unacknowledged_total: unended.samples,
       missing_header_total: missing.samples,
       policy_compile_total: compiles.samples,
+      shadow_comparisons_total: comparisons.samples,
+      behaviour_drift_index: () => [...drifts.values()],
       shadow_dropped_total: drops.samples,
+      canary_decisions_total: decisions.samples,
+      rollbacks_total: rollbacks.samples,
+      promotions_total: promotions.samples,
       telemetry_dropped_total: dropped.samples,
     },
   }

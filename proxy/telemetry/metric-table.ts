@@ -71,9 +71,24 @@ export const metricTable = {
     'where',
   ]),
   policy_compile_total: counter('Steps of policies that runners compiled, by result.', ['result']),
-  shadow_dropped_total: counter('Questions to a runner that were given up instead of slowing a call, by reason.', [
-    'reason',
+  shadow_comparisons_total: counter(
+    'Comparisons of the two halves of a layer, and of whole answers (layer "answer"): equal, differs, ignored or skipped.',
+    ['layer', 'verdict'],
+  ),
+  shadow_dropped_total: counter(
+    'Comparisons, copies and questions to a runner that were given up instead of slowing a call, by reason.',
+    ['reason'],
+  ),
+  canary_decisions_total: counter('Decisions over layers that move, each counted when it says something new.', [
+    'layer',
+    'decision',
   ]),
+  rollbacks_total: counter('Layers that were taken back, by who did it.', ['layer', 'cause']),
+  promotions_total: counter('Layers that went a step further.', ['layer']),
+  behaviour_drift_index: gauge(
+    'How much less like the served answer the new path is than the old path repeated, 0 to 1, over about 50 copied calls.',
+    ['runner', 'model'],
+  ),
   layer_events_total: counter('What layers count, by layer and event.', ['layer', 'event']),
   runner_available: gauge('1 while a runner takes calls, 0 while it is ejected.', ['runner']),
   tokens_total: counter(

@@ -26,8 +26,17 @@ export type MissedHeader = 'x-execution-context' | 'x-layer-ack' | 'x-layer-ack-
 export type MissedAt = 'runner-in' | 'runner-out' | 'client-in' | 'client-out'
 /** What became of a step at a runner; `failed`: it was never answered. */
 export type CompileResult = 'compiled' | 'soft' | 'refused' | 'failed'
-/** Why a question to a runner was given up. */
-export type DropReason = 'queue-full'
+/**
+ * Why a comparison, a copy of a call or a question to a runner was given up: too many wait or are under way, tokens are spent, live calls
+ * are slow, it is off, or it failed.
+ */
+export type DropReason = 'queue-full' | 'inflight' | 'tokens' | 'live-traffic' | 'off' | 'failed'
+/** What a comparison was counted as. */
+export type ShadowVerdict = 'equal' | 'differs' | 'ignored' | 'skipped'
+/** What becomes of a layer that moves. */
+export type DecisionKind = 'rollback' | 'hold' | 'promote' | 'continue'
+/** Who takes layers back. */
+export type RollbackCause = 'controller' | 'operator' | 'taken-along'
 /** What may be dropped instead of slowing a call. */
 export type Signal = 'traces' | 'logs'
 
@@ -54,7 +63,10 @@ export const labelValues = {
   header: all<MissedHeader>({ 'x-execution-context': 1, 'x-layer-ack': 1, 'x-layer-ack-end': 1, 'layer-status': 1 }),
   where: all<MissedAt>({ 'runner-in': 1, 'runner-out': 1, 'client-in': 1, 'client-out': 1 }),
   result: all<CompileResult>({ compiled: 1, soft: 1, refused: 1, failed: 1 }),
-  drop: all<DropReason>({ 'queue-full': 1 }),
+  drop: all<DropReason>({ 'queue-full': 1, inflight: 1, tokens: 1, 'live-traffic': 1, off: 1, failed: 1 }),
+  verdict: all<ShadowVerdict>({ equal: 1, differs: 1, ignored: 1, skipped: 1 }),
+  decision: all<DecisionKind>({ rollback: 1, hold: 1, promote: 1, continue: 1 }),
+  cause: all<RollbackCause>({ controller: 1, operator: 1, 'taken-along': 1 }),
   signal: all<Signal>({ traces: 1, logs: 1 }),
   count: all<Count>({
     'cache.hit': 1,

@@ -32,6 +32,9 @@ function exercise(metrics: Metrics): void {
   metrics.dropped('traces', 3)
   metrics.fallback('cache', 'runner-error')
   metrics.unacknowledged('postprocess')
+  metrics.decided('cache', 'hold')
+  metrics.rolledBack('cache', 'operator')
+  metrics.promoted('cache')
   metrics.missingHeader('x-layer-ack', 'runner-out')
 }
 

@@ -6,12 +6,15 @@ import { createMeters, type EndedCall } from './meters.ts'
 import { type MetricEntry, type MetricName, metricTable } from './metric-table.ts'
 import type {
   CompileResult,
+  DecisionKind,
   DropReason,
   Executor,
   LayerStatus,
   MissedAt,
   MissedHeader,
   Phase,
+  RollbackCause,
+  ShadowVerdict,
   Signal,
   TokenKind,
 } from './metric-values.ts'
@@ -39,7 +42,16 @@ export interface Metrics {
   missingHeader(header: MissedHeader, where: MissedAt): void
   /** A step was compiled at a runner, or not. */
   compiled(result: CompileResult): void
-  /** A question to a runner was given up. */
+  /** A decision over a layer said something new. */
+  decided(layer: string, decision: DecisionKind): void
+  rolledBack(layer: string, cause: RollbackCause): void
+  /** A layer went a step further. */
+  promoted(layer: string): void
+  /** Two halves of a layer, or two whole answers (`answer`), were held against each other. */
+  shadowCompared(layer: string, as: ShadowVerdict): void
+  /** How much less alike new answers of a runner and a model are, 0 to 1; both as the configuration names them. */
+  behaviourDrift(runner: string, model: string, index: number): void
+  /** A comparison, a copy of a call or a question to a runner was given up. */
   shadowDropped(reason: DropReason): void
   tokens(kind: TokenKind, count: number): void
   /** `by` defaults to 1. */

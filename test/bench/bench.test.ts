@@ -17,10 +17,18 @@ describe('figures', () => {
 
 describe('bodies', () => {
   it('a request has exactly the length asked for and one place for its number', () => {
-    const body = requestBody(5120, true)
+    const body = requestBody(5120, { stream: true })
     expect(Buffer.byteLength(body)).toBe(5120)
     expect(body.split(counterMark)).toHaveLength(2)
     expect(JSON.parse(body).stream).toBe(true)
+  })
+  it('a history has as many messages as asked for, in turn, and no more bytes', () => {
+    for (const messages of [1, 2, 50, 200]) {
+      const body = requestBody(16_384, { messages })
+      const roles = (JSON.parse(body) as { messages: { role: string }[] }).messages.map(({ role }) => role)
+      expect([Buffer.byteLength(body), roles.length, roles.at(-1)]).toEqual([16_384, messages + 1, 'user'])
+      expect(roles.slice(1).every((role, i) => i === 0 || role !== roles[i])).toBe(true)
+    }
   })
   it('a stamp says when it was written, to the microsecond', () => {
     const before = instantNow()

@@ -14,19 +14,33 @@ export function prose(length: number): string {
   return text.slice(0, length)
 }
 
-/** A chat request of exactly `bytes` bytes with a {@link counterMark} in it. */
-export function requestBody(bytes: number, stream = false): string {
-  const make = (text: string): string =>
+/** What a request body may be beside long. */
+export interface BodyShape {
+  readonly stream?: boolean
+  /** Messages beside the one of the system, users and assistants in turn; default 1. */
+  readonly messages?: number
+}
+
+/** A chat request of exactly `bytes` bytes with a {@link counterMark} in its last message. Throws a `RangeError` where that is too short. */
+export function requestBody(bytes: number, { stream = false, messages = 1 }: BodyShape = {}): string {
+  const make = (length: number): string =>
     JSON.stringify({
       model: 'bench',
       messages: [
         { role: 'system', content: 'You answer in plain words.' },
-        { role: 'user', content: `Case ${counterMark}: ${text}` },
+        ...Array.from({ length: messages - 1 }, (_, turn) => ({
+          role: turn % 2 === messages % 2 ? 'assistant' : 'user',
+          content: prose(Math.floor(length / messages)),
+        })),
+        {
+          role: 'user',
+          content: `Case ${counterMark}: ${prose(length - (messages - 1) * Math.floor(length / messages))}`,
+        },
       ],
       max_tokens: 512,
       ...(stream ? { stream: true } : {}),
     })
-  return make(prose(bytes - make('').length))
+  return make(bytes - make(0).length)
 }
 
 /** A whole chat answer of exactly `bytes` bytes. */

@@ -53,7 +53,8 @@ export function createClients(parts: ClientParts): Clients {
   }
   const wrk = isOnPath('wrk')
   const byWrk = async (plan: SaturatePlan): Promise<Saturation> => {
-    const body = parts.file(`${plan.bodyBytes}-${plan.stream ?? false}.json`, requestBody(plan.bodyBytes, plan.stream))
+    const { bodyBytes, stream = false, messages = 1 } = plan
+    const body = parts.file(`${bodyBytes}-${messages}-${stream}.json`, requestBody(bodyBytes, { stream, messages }))
     const flags = ['-t1', `-c${plan.connections}`, `-d${Math.ceil(plan.forMs / 1000)}s`, '--timeout', '10s']
     const script = ['-s', join(import.meta.dirname, 'wrk.lua'), `http://127.0.0.1:${plan.port}`]
     const args = ['--', body, plan.token ?? '-', String(plan.first ?? '-')]

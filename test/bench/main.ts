@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs'
+import { canary } from './canary.ts'
 import { chain } from './chain.ts'
+import { folded } from './folded.ts'
 import { latency } from './latency.ts'
 import { layerTimes } from './layer-times.ts'
 import { type Cores, coresOfMachine, machineInWords } from './machine.ts'
@@ -11,12 +13,13 @@ import { saturated } from './saturated.ts'
 import { sse } from './sse.ts'
 
 /** `npm run bench`: the gateway against its targets. Only what was measured side by side in one run is compared. */
-const suites: Readonly<Record<SuiteName, (rig: Rig) => Promise<SuiteResult>>> = {
+const suites: Readonly<Record<Exclude<SuiteName, 'canary'>, (rig: Rig) => Promise<SuiteResult>>> = {
   latency,
   saturated,
   sse,
   layers: layerTimes,
   memory,
+  folded,
   chain,
 }
 
@@ -39,13 +42,17 @@ function coresFor(suite: SuiteName): Cores {
   return suite === 'latency' ? { tested: cores.tested, rest: cores.tested } : cores
 }
 
+async function measured(name: Exclude<SuiteName, 'canary'>): Promise<SuiteResult> {
+  // A rig for each suite: no suite runs beside processes that another one has started.
+  await using rig = await createRig(options, coresFor(name))
+  return await suites[name](rig)
+}
+
 async function run(): Promise<string> {
   const first = machineInWords(coresOfMachine())
   console.log(`${first}\n${entryPoint(options)}; metrics on, log level warn, no spans exported\n`)
   for (const name of options.suites) {
-    // A rig for each suite: no suite runs beside processes that another one has started.
-    await using rig = await createRig(options, coresFor(name))
-    const result = await suites[name](rig)
+    const result = name === 'canary' ? canary(options.canary) : await measured(name)
     results.push(result)
     console.log(tableOf(result))
   }

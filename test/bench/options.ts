@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type CanaryModel, canaryFlags, canaryModel, canaryUsage } from './canary-model.ts'
 
 /** The suites, in the order in which `all` runs them. */
-export const suiteNames = ['latency', 'saturated', 'sse', 'layers', 'memory', 'chain'] as const
+export const suiteNames = ['latency', 'saturated', 'sse', 'layers', 'memory', 'folded', 'chain', 'canary'] as const
 
 /** One suite. */
 export type SuiteName = (typeof suiteNames)[number]
@@ -36,6 +37,8 @@ export interface BenchOptions {
   readonly tree: string
   /** The sources, even where there is a `dist`. */
   readonly source: boolean
+  /** The traffic of the suite `canary`. */
+  readonly canary: CanaryModel
 }
 
 const full: Durations = { rounds: 5, roundMs: 4000, warmMs: 5000, calls: 3000, openMs: 15_000, calmMs: 60_000 }
@@ -48,7 +51,8 @@ export const usage = `npm run bench [-- SUITE … --quick --json FILE --source -
   --json  also write everything that was measured to FILE
   --source measure the sources even where there is a dist
   --tree  measure the project in DIR instead of this one
-  --rounds how often each subject is measured`
+  --rounds how often each subject is measured
+${canaryUsage}`
 
 /** Reads the command line. Throws a `TypeError` for what is not in {@link usage}. */
 export function benchOptions(args: readonly string[]): BenchOptions {
@@ -61,6 +65,7 @@ export function benchOptions(args: readonly string[]): BenchOptions {
       source: { type: 'boolean', default: false },
       tree: { type: 'string', default: resolve(import.meta.dirname, '../..') },
       rounds: { type: 'string' },
+      ...canaryFlags,
     },
   })
   const durations = values.quick ? quick : full
@@ -71,6 +76,7 @@ export function benchOptions(args: readonly string[]): BenchOptions {
     json: values.json,
     tree: resolve(values.tree),
     source: values.source,
+    canary: canaryModel(values, values.quick),
   }
 }
 

@@ -1,19 +1,18 @@
 import { connect, type Socket } from 'node:net'
-import { counterMark, requestBody } from './bodies.ts'
+import { type BodyShape, counterMark, requestBody } from './bodies.ts'
 
 /** What is sent, again and again. */
-export interface CallPlan {
+export interface CallPlan extends BodyShape {
   readonly port: number
   readonly token?: string
   readonly bodyBytes: number
-  readonly stream?: boolean
   /** The number in the first body; absent: all bodies are equal. */
   readonly first?: number
 }
 
 /** Makes the bytes of one request after the other. The buffer is used again for the next one. */
 export function createRequests(plan: CallPlan): () => Buffer {
-  const body = requestBody(plan.bodyBytes, plan.stream)
+  const body = requestBody(plan.bodyBytes, plan)
   const lines = [
     'POST /v1/chat/completions HTTP/1.1',
     `host: 127.0.0.1:${plan.port}`,

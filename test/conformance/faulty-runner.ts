@@ -5,7 +5,7 @@ import {
   type AcknowledgementPart,
   acknowledgementHeaders,
 } from '../../plugins/acknowledgement.ts'
-import { acknowledgementFromText } from '../../plugins/acknowledgement-text.ts'
+import { acknowledgementFromText } from '../../plugins/acknowledgement-read.ts'
 import { acknowledgementKey, sealAcknowledgement } from '../../plugins/acknowledgement-verify.ts'
 import type { ExecutionContext } from '../../plugins/execution-context.ts'
 import { signJws, verifyJws } from '../../plugins/jws.ts'

@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs'
+import { movableLayers } from '../../config/check-folding.ts'
 import { configSchema } from '../../config/installed.ts'
 import { loadConfig } from '../../config/load.ts'
 import type { GatewayError } from '../../plugins/errors.ts'
 import { orderFaults } from '../../plugins/flow.ts'
 import { layers } from '../../plugins/index.ts'
+import { stagesFault } from '../../plugins/legality.ts'
 import { type Reply, replyFromBytes } from '../../plugins/reply.ts'
 import { sayFault } from '../../plugins/schema.ts'
+import { allNative, startFoldingRig } from '../e2e/folding-rig.ts'
 import { get, post, postLive } from '../support/ask.ts'
 import { chatChunk, dataEvent, sseHead } from '../support/chat-replies.ts'
 import { startTestGateway } from '../support/gateway.ts'
@@ -22,6 +25,8 @@ export interface Appearance {
   readonly fault: string
   readonly fromEnvironment: unknown
   readonly orderFaults: readonly string[]
+  /** At the runner: the status of a call, what is said of a wrong directive, and why auth may not move alone. */
+  readonly moved: { readonly status: string; readonly wrong: string; readonly whyNot: string }
   /** What the guide's transform makes of {@link said} under the names `a` and `b`. */
   readonly renamed: readonly [a: string, b: string]
 }
@@ -57,6 +62,26 @@ async function served(): Promise<Pick<Appearance, 'status' | 'refused' | 'metric
   }
 }
 
+async function moved(): Promise<Appearance['moved']> {
+  await using rig = await startFoldingRig({
+    stages: { ...allNative, headroom: 'native' },
+    layers: { headroom: { maxCalls: 4 } },
+  })
+  const passed = await rig.chat()
+  const wrong = await rig.chat({ execution_context: { headroom: { share: 2 } } })
+  const sections = { auth: { anonymous: true }, headroom: { maxCalls: 4 } }
+  const runners = [{ name: 'a', kind: 'native', url: 'http://127.0.0.1:8000' }]
+  const config = configSchema.parse({ runners, layers: sections })
+  const whyNot = stagesFault(movableLayers(config, layers), (name) => ({
+    stage: name === 'auth' ? 'native' : 'gateway',
+  }))
+  return {
+    status: passed.headers.get('x-layer-status') ?? '',
+    wrong: wrong.headers.get('x-fallback-reason') ?? '',
+    whyNot: whyNot ?? '',
+  }
+}
+
 async function configured(): Promise<Pick<Appearance, 'fault' | 'fromEnvironment'>> {
   await using dir = createTempDir()
   const load = (section: string, env: NodeJS.ProcessEnv = {}) => {
@@ -89,7 +114,8 @@ async function renamed(model: string): Promise<string> {
 
 async function appear(): Promise<Appearance> {
   const names = [await renamed('a'), await renamed('b')] as const
-  return { ...(await served()), ...(await configured()), orderFaults: orderFaults(layers), renamed: names }
+  const seen = { ...(await served()), ...(await configured()), moved: await moved() }
+  return { ...seen, orderFaults: orderFaults(layers), renamed: names }
 }
 
 if (import.meta.main) console.log(JSON.stringify(await appear()))

@@ -19,7 +19,7 @@ export interface Ended {
 
 const parts = ['plugins', 'proxy', 'config', 'native-runner', 'test', 'package.json', 'tsconfig.json', 'biome.json']
 
-/** Copies the product and does what the guide says: writes its files, adds its line to the list and its case to the laws. */
+/** Copies the product and does what the guide says: writes its files, and adds its lines to the lists, the laws and the directives. */
 export function createLayerCopy(blocks: readonly Block[]): LayerCopy {
   const dir = createTempDir()
   for (const part of parts) cpSync(join(root, part), dir.file(part), { recursive: true })
@@ -28,13 +28,19 @@ export function createLayerCopy(blocks: readonly Block[]): LayerCopy {
     mkdirSync(dirname(dir.file(file)), { recursive: true })
     writeFileSync(dir.file(file), text)
   }
-  edit(dir.file('plugins/index.ts'), textOf(blocks, 'plugins/index.ts'), (text, [line = '', , list = '']) =>
+  const change = (file: string, how: (text: string, lines: readonly string[]) => string): void =>
+    edit(dir.file(file), textOf(blocks, file), how)
+  change('plugins/index.ts', (text, [line = '', , list = '']) =>
     text.replace(/^(?=import)/m, `${line}\n`).replace(/^export const layers = .*$/m, list),
   )
-  edit(dir.file('test/laws/cases.ts'), textOf(blocks, 'test/laws/cases.ts'), (text, lines) =>
-    text.replace(/\n}\n$/, `\n${lines.join('\n')}}\n`),
+  change('test/laws/cases.ts', (text, lines) =>
+    text.replace(/(export const lawCases[\s\S]*?\n)}\n/, `$1${lines.join('\n')}}\n`),
   )
-  const include = ['plugins/headroom', 'plugins/index.ts', 'test/laws/cases.ts']
+  change('plugins/directives.ts', (text, [member = '', outline = '']) =>
+    behind(behind(text, /^ {2}readonly rate_limit\?.*\n/m, member), /^ {4}rate_limit: object,\n/m, outline),
+  )
+  change('proxy/directives.ts', (text, [reader = '']) => behind(text, /^ {2}rate_limit: \[.*\n/m, reader))
+  const include = ['plugins/headroom', 'plugins/index.ts', 'proxy/directives.ts', 'test/laws/cases.ts']
   writeFileSync(dir.file('tsconfig.guide.json'), JSON.stringify({ extends: './tsconfig.json', include }))
   return { ...dir, run: (program, ...args) => run(dir.path, program, args) }
 }
@@ -45,6 +51,11 @@ function textOf(blocks: readonly Block[], file: string): string {
 
 function edit(path: string, added: string, change: (text: string, lines: readonly string[]) => string): void {
   writeFileSync(path, change(readFileSync(path, 'utf8'), added.split('\n')))
+}
+
+/** The text with one more line behind one that is there. */
+function behind(text: string, line: RegExp, more: string): string {
+  return text.replace(line, (found) => `${found}${more}\n`)
 }
 
 function run(cwd: string, program: string, args: readonly string[]): Promise<Ended> {

@@ -3,12 +3,17 @@ import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { configSchema } from '../../config/installed.ts'
 import { loadConfig } from '../../config/load.ts'
+import { usage } from '../../native-runner/flags.ts'
 import type { Route } from '../../plugins/chat.ts'
+import { directivesSchema } from '../../plugins/directives.ts'
+import { fallbackCauses } from '../../plugins/execution-context-fallback.ts'
 import { defaultPrefix, headerNames, internalHeaders } from '../../plugins/headers.ts'
 import { layers } from '../../plugins/index.ts'
 import type { Layer } from '../../plugins/layer.ts'
+import { createSchema } from '../../plugins/schema.ts'
 import { helpFromVerbs } from '../../proxy/cli/help.ts'
 import { verbs } from '../../proxy/cli/verbs.ts'
+import { deprecatedNames } from '../../proxy/deprecated-values.ts'
 import { labelValues } from '../../proxy/telemetry/metric-values.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { blocksFrom, pageFrom, plain, root, rowsUnder } from './page.ts'
@@ -32,8 +37,8 @@ describe('README.md and the configuration', () => {
 
   const configurations = blocksFrom(readme).filter(({ language }) => language === 'yaml')
 
-  it('shows two configurations', () => {
-    expect(configurations).toHaveLength(2)
+  it('shows three configurations', () => {
+    expect(configurations).toHaveLength(3)
   })
 
   it.each(configurations)('loads the one under "$heading" without fault or warning', ({ text, heading }) => {
@@ -119,9 +124,39 @@ describe('README.md and the code', () => {
     expect(documented.toSorted()).toEqual([...labelValues.status].toSorted())
   })
 
+  it('has every reason for a fallback, with who causes it', () => {
+    const rows = rowsUnder(readme, 'When the runner cannot').map((cells) => cells.map(plain))
+    const known = Object.entries(fallbackCauses)
+    expect(rows.map(([reason, cause]) => `${reason} ${cause}`).toSorted()).toEqual(
+      known.map(([reason, cause]) => `${reason} ${cause}`).toSorted(),
+    )
+    expect(rows.filter(([, , when = '']) => when.length < 10)).toEqual([])
+  })
+
+  it('says what a client may ask, all of it, with the layers that read it and an example that holds', () => {
+    const rows = rowsUnder(readme, 'What a client may ask').map((cells) => cells.map(plain))
+    const known = Object.keys(directivesSchema['properties'])
+    const named = rows.flatMap(([member = '']) => member.split(', ').map((name) => name.split('.')[0] as string))
+    expect([...new Set(named)].toSorted()).toEqual(known.toSorted())
+    const outline = createSchema(directivesSchema)
+    for (const [member = '', , example = ''] of rows) {
+      const [outer = '', inner] = (member.split(', ').at(-1) ?? '').split('.')
+      const value: unknown = JSON.parse(example)
+      expect(outline.faults({ [outer]: inner ? { [inner]: value } : value }), example).toEqual([])
+    }
+  })
+
+  it('names the flags of the runner as they are, and the old headers', () => {
+    const flags = rowsUnder(readme, 'What it needs').map(([flag]) => plain(flag).split(' ')[0] as string)
+    expect(flags.length).toBeGreaterThan(4)
+    expect(flags.filter((flag) => !usage.includes(`  ${flag} `))).toEqual([])
+    expect(deprecatedNames.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
+  })
+
   it('names the headers of every answer as they are', () => {
-    const { layerStatus, executionTime, gatewayOverhead, prefix } = headerNames()
+    const { layerStatus, executionTime, gatewayOverhead, fallbackReason, prefix } = headerNames()
     expect(prefix).toBe(defaultPrefix)
+    expect(readme).toContain(`${fallbackReason}: `)
     expect([layerStatus, executionTime, gatewayOverhead].filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
   })
 })

@@ -6,6 +6,8 @@ export interface PlantedAnswer {
   status: number
   headers: Record<string, string | string[]>
   trailers: Record<string, string>
+  /** Changes a part of the body; undefined takes it out. */
+  body?: (part: Buffer) => Buffer | undefined
 }
 
 /** A fault on the way to a runner. Undefined: nothing is wrong. */
@@ -54,7 +56,10 @@ export async function startFaultyRunner(target: string): Promise<FaultyRunner> {
         }
         fault?.(answer)
         response.writeHead(answer.status, answer.headers)
-        came.on('data', (part) => response.write(part))
+        came.on('data', (part: Buffer) => {
+          const sent = answer.body ? answer.body(part) : part
+          if (sent) response.write(sent)
+        })
         came.on('end', () => {
           const trailers = { ...(came.trailers as Record<string, string>) }
           const changed: PlantedAnswer = { ...answer, trailers }

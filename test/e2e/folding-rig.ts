@@ -6,6 +6,7 @@ import { type Runner, startRunner } from '../../native-runner/runner.ts'
 import { createApiKey } from '../../plugins/auth/api-key.ts'
 import { createSigningKey } from '../../plugins/jws-key.ts'
 import type { Stage } from '../../plugins/stage.ts'
+import type { GatewayOptions } from '../../proxy/gateway.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
@@ -33,6 +34,7 @@ export interface FoldingRigOptions {
   readonly echo?: Readonly<Record<string, unknown>>
   /** The URL that the gateway is given for the runner's. */
   readonly front?: (url: string) => string
+  readonly pace?: GatewayOptions['pace']
 }
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex')
@@ -64,6 +66,7 @@ export async function startFoldingRig(options: FoldingRigOptions = {}): Promise<
   const keys = [createApiKey().key, createApiKey().key] as const
   const gateway = await startTestGateway({
     base: dir.path,
+    ...(options.pace ? { pace: options.pace } : {}),
     runners: [{ kind: 'native', url: options.front?.(runner.url) ?? runner.url, apiKeyFile: 'api-key' }],
     layers: present({ ...layersFor(keys), ...options.layers }),
     config: {

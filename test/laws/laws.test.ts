@@ -187,9 +187,10 @@ describe('law 4, rule, not result: a step is made without any call, and holds no
 })
 
 describe('law 9, no secrets: a step holds no configured secret; it names it', () => {
-  const secretCases = Object.entries(secretConfigs).map(([name, config]) => [name, config] as const)
-  it.each(secretCases)('%s', (name, config) => {
-    const layer = all.find((each) => each.name === name) as Layer
+  const secretCases = all.flatMap((layer) =>
+    Object.hasOwn(secretConfigs, layer.name) ? [[layer.name, layer, secretConfigs[layer.name]] as const] : [],
+  )
+  it.each(secretCases)('%s', (_, layer, config) => {
     const { declared, conversationHeader } = createTestHost()
     const asked: string[] = []
     const step = layer.fold?.(layer.config.parse(config), {

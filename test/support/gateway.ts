@@ -2,7 +2,7 @@ import { configSchema } from '../../config/installed.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { canonicalDigest } from '../../plugins/canonical.ts'
 import type { Clock } from '../../plugins/host.ts'
-import { type Gateway, startGateway } from '../../proxy/gateway.ts'
+import { type Gateway, type GatewayOptions, startGateway } from '../../proxy/gateway.ts'
 
 /** What a test's gateway is started with; everything else is the product's default, on free ports of the loopback interface. */
 export interface TestGatewayOptions {
@@ -14,6 +14,7 @@ export interface TestGatewayOptions {
   readonly clock?: Clock
   /** Where files named in the configuration are looked for. */
   readonly base?: string
+  readonly pace?: GatewayOptions['pace']
 }
 
 /** A gateway in this process, and what it has logged. */
@@ -31,6 +32,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     loaded: loadedFrom(current),
     load: () => loadedFrom(current),
     ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.pace ? { pace: options.pace } : {}),
     logTo: { write: (line: string) => void lines.push(JSON.parse(line)) },
   })
   return {
@@ -53,6 +55,7 @@ function loadedFrom(options: TestGatewayOptions): LoadedConfig {
     runners: options.runners.map(runnerFrom),
     layers: options.layers ?? {},
     ...sections,
+    folding: { stateFile: null, ...sections['folding'] },
   })
   const base = options.base ?? process.cwd()
   return {

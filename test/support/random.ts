@@ -52,3 +52,12 @@ export function createPicker(random: Random, weights: readonly number[]): () => 
     return low
   }
 }
+
+/** How many events fall where `mean` are expected: Poisson, by the normal distribution from 60 on. */
+export function poisson(random: Random, mean: number): number {
+  if (mean > 60) return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)))
+  const end = Math.exp(-mean)
+  let count = -1
+  for (let product = 1; product > end; product *= random()) count++
+  return count
+}

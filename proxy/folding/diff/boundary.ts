@@ -5,7 +5,7 @@ import type { Verdict } from '../../../plugins/verdict.ts'
 import { type Comparison, comparisonFrom, type Finding, type SkipReason } from './comparison.ts'
 import { strataFromCall } from './strata.ts'
 import { createTenantKeys, type TenantKeys } from './tenant-keys.ts'
-import { diffVerdict, type GatewayVerdict, gatewayVerdict } from './verdict-diff.ts'
+import { diffVerdict, type GatewayVerdict, gatewayVerdict, type LimitSlack } from './verdict-diff.ts'
 
 /** One layer's two halves on one call. */
 export interface BoundaryPair {
@@ -17,6 +17,8 @@ export interface BoundaryPair {
   readonly said: LayerMember | undefined
   /** What the gateway half made of the answer, once that is over. */
   readonly ended?: GatewayVerdict['ended']
+  /** Of a limit that the gateway half has judged by counters of its own. */
+  readonly slack?: LimitSlack
   /** A cache has answered the call. */
   readonly cacheHit: boolean
   /** Milliseconds since the epoch. */
@@ -40,13 +42,13 @@ export function createBoundary(keys: TenantKeys = createTenantKeys()): Boundary 
   }
   return {
     compare(pair) {
-      const { layer, call, verdict, said, ended } = pair
+      const { layer, call, verdict, said, ended, slack } = pair
       const here = gatewayVerdict(layer, verdict, call)
       const tenant = call.facts.principal?.tenant ?? ''
       const keyed = layer.name === 'cache' && here && said?.e !== undefined
       const foreignKey = keyed ? keys.foreign(tenant, here.digest, said.e as string) : false
       const both = here && ended ? { ...here, ended } : here
-      return about(pair, diffVerdict(layer.name, both, { said, foreignKey }), verdict)
+      return about(pair, diffVerdict(layer.name, both, { said, foreignKey, ...(slack ? { slack } : {}) }), verdict)
     },
     skip: (pair, reason) => about(pair, { verdict: 'skipped', reason }),
   }

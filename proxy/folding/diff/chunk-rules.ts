@@ -106,7 +106,7 @@ function checkChoice(state: State, choice: ChunkChoice, withUsage: boolean): num
   }
   if (delta?.role) checkRole(so, breaks)
   if (delta !== undefined || text !== undefined) so.spoke = true
-  for (const call of Array.isArray(delta?.tool_calls) ? delta.tool_calls : []) checkCall(state, so, call)
+  for (const call of callsIn(choice)) checkCall(state, so, call)
   if (finish) so.finish = finish
   return says
 }
@@ -132,14 +132,23 @@ function checkCall({ breaks, room }: State, { calls }: ChoiceState, { index, id,
   else for (const each of calls) each.text = ''
 }
 
-function contentBytes({ delta, text }: ChunkChoice): number {
-  const { content, reasoning, reasoning_content: thoughts, refusal, tool_calls: calls } = delta ?? {}
+function contentBytes(choice: ChunkChoice): number {
+  const { delta, text } = choice
+  const { content, reasoning, reasoning_content: thoughts, refusal } = delta ?? {}
   let bytes = 0
   for (const each of [text, content, reasoning, thoughts, refusal]) {
     if (typeof each === 'string') bytes += Buffer.byteLength(each)
   }
-  if (Array.isArray(calls)) for (const call of calls) bytes += Buffer.byteLength(call?.function?.arguments ?? '')
+  for (const { function: called } of callsIn(choice)) {
+    if (typeof called?.arguments === 'string') bytes += Buffer.byteLength(called.arguments)
+  }
   return bytes
+}
+
+/** What is no list of objects is no call. */
+function callsIn({ delta }: ChunkChoice): readonly ToolCall[] {
+  const calls: unknown = delta?.tool_calls
+  return Array.isArray(calls) ? calls.filter((call) => call !== null && typeof call === 'object') : []
 }
 
 function checkEnd({ choices, breaks, room, usage, usageSeen }: State): void {

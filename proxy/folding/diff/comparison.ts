@@ -18,6 +18,9 @@ export const skipReasons = [
   'failed',
   'cache-hit',
   'uneven-load',
+  'at-limit',
+  'own-state',
+  'rewritten',
 ] as const
 
 /** A reason of the closed list above. */

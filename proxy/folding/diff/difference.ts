@@ -87,7 +87,7 @@ export function normalisedPath(path: string): string {
 
 /** Members are named by people; what is long, has blanks in it, or is made of digits came from data. */
 function isName(key: string): boolean {
-  if (key.length > longestKey || !/^[\w$@*-]*$/.test(key)) return false
+  if (key.length > longestKey || !/^[\w$*-]*$/.test(key)) return false
   return !/\d{5}|^\d+$/.test(key) && !/^(?=[0-9a-f-]*\d)[0-9a-f-]{8,}$/i.test(key)
 }
 

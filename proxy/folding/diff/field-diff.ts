@@ -1,7 +1,6 @@
-import { canonicalJson } from '../../../plugins/canonical.ts'
 import { type DifferenceParts, kindOf } from './difference.ts'
 import { bodyClass } from './field-class.ts'
-import type { JsonDifference } from './json-difference.ts'
+import { type JsonDifference, sameJson } from './json-difference.ts'
 import { shown } from './shown-value.ts'
 import { collectKeys, shapeDifferences, shapeOf } from './text-shape.ts'
 import { divergenceOf, normalisedText } from './words.ts'
@@ -70,7 +69,7 @@ function idForm(id: string): string {
 
 function keysOf(value: unknown): string {
   const keys = new Set<string>()
-  collectKeys(value, '', keys)
+  collectKeys(value, { path: '', depth: 0 }, keys)
   return [...keys].sort().join()
 }
 
@@ -100,7 +99,7 @@ function diffText({ path, old, now }: FieldPair): readonly DifferenceParts[] {
 function diffArguments({ path, old, now }: FieldPair): readonly DifferenceParts[] | undefined {
   if (old === undefined || now === undefined) return undefined
   const [one, two] = [jsonOf(old), jsonOf(now)]
-  if (canonical(one) === canonical(two)) return []
+  if (sameJson(one, two)) return []
   const same = keysOf(one) === keysOf(two)
   const says = { class: same ? 'T' : 'S', kind: same ? 'value' : 'keys' } as const
   return [{ ...says, path: bodyPath(path), kinds: [kindOf(one), kindOf(two)], shown: [shown(old), shown(now)] }]
@@ -115,14 +114,6 @@ function jsonOf(value: unknown): unknown {
   }
 }
 
-function canonical(value: unknown): string {
-  try {
-    return canonicalJson(value)
-  } catch {
-    return JSON.stringify(value)
-  }
-}
-
 /** A vector counts as one number: how far apart two are is for similarity to say. */
 function diffVector(pair: FieldPair): readonly DifferenceParts[] | undefined {
   const { old, now } = pair
@@ -130,5 +121,5 @@ function diffVector(pair: FieldPair): readonly DifferenceParts[] | undefined {
   if (kindOf(old) !== kindOf(now)) return undefined
   if (size(old) !== size(now))
     return [plain({ ...pair, old: size(old), now: size(now) }, { class: 'H', kind: 'length' })]
-  return canonical(old) === canonical(now) ? [] : [plain(pair, { class: 'N', kind: 'value' })]
+  return sameJson(old, now) ? [] : [plain(pair, { class: 'N', kind: 'value' })]
 }

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../../plugins/canonical.ts'
 import { isRawJson, kindOf } from './difference.ts'
 
 /** Where and how two JSON values differ. */
@@ -49,7 +50,16 @@ function walk(pair: Pair, at: Walk): void {
 }
 
 function sameLeaf(old: unknown, now: unknown): boolean {
-  return (isRawJson(old) || typeof old === 'object') && JSON.stringify(old) === JSON.stringify(now)
+  return (isRawJson(old) || typeof old === 'object') && sameJson(old, now)
+}
+
+/** Whether two JSON values are the same, whatever the order of their members. Too deep for anybody to say is not the same. */
+export function sameJson(old: unknown, now: unknown): boolean {
+  try {
+    return canonicalJson(old) === canonicalJson(now)
+  } catch {
+    return false
+  }
 }
 
 function walkList({ path, old, now }: Pair, at: Walk): void {

@@ -4,7 +4,7 @@ import type { LayerAgreement, LegacyReport } from './legacy-agreement.ts'
 const listed = 3
 const order = ['auth', 'rate-limit', 'cache', 'routing', 'prompt', 'postprocess', 'answer']
 
-/** A {@link LegacyReport} as plain text of at most 100 columns, for the command `diff` and for mail. */
+/** A {@link LegacyReport} as plain text, for the command `diff` and for mail. */
 export function textFromLegacyReport(report: LegacyReport): string {
   const layers = Object.entries(report.layers).sort(([a], [b]) => place(a) - place(b))
   const lines = [

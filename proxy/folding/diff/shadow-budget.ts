@@ -70,7 +70,6 @@ export function createShadowBudget(parts: ShadowBudgetParts): ShadowBudget {
           if (over) return
           over = true
           inflight--
-          refill()
           level = Math.min(burst, level + tokens - spent)
         },
       }

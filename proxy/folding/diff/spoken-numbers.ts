@@ -31,7 +31,7 @@ const digits = '零〇一二三四五六七八九'
 // A figure with its scale; tens with ones; a word; a Chinese number of two signs or with a measure word behind it.
 const pattern = new RegExp(
   [
-    String.raw`(?<figure>[-−]?(?<![\w.])\d+(?:[.,]\d+)*)(?: ?(?<scale>million|billion|thousand|hundred|万|亿|bn\b|[km]\b))?`,
+    String.raw`(?<figure>(?:(?<![\w)])[-−])?(?<!\d|\d[.,])\d+(?:[.,]\d+)*)(?: ?(?<scale>million|billion|thousand|hundred|万|亿|bn\b|[km]\b))?`,
     String.raw`\b(?<tens>${tens})[- ](?<ones>${ones})\b`,
     String.raw`\b(?<word>${[...Object.keys(words), 'hundred', 'thousand', 'million', 'billion', 'dozen', 'half', 'double', 'twice', 'triple'].join('|')})s?\b`,
     `(?<chinese>[${digits}两十百千万亿点]{2,}|[${digits}两十百千](?=[年月日号元块分秒时岁次倍％%米克斤吨]))`,

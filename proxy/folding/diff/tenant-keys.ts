@@ -22,7 +22,7 @@ export function createTenantKeys(capacity = 65_536): TenantKeys {
   const owners = createLru<Owner>(capacity)
   return {
     foreign(tenant, here, there) {
-      const owner = keyless.has(there) || here === there ? undefined : owners.get(there)
+      const owner = here === there ? undefined : owners.get(there)
       if (!keyless.has(here)) owners.set(here, { tenant, here })
       if (!owner && !keyless.has(there)) owners.set(there, { tenant, here })
       return owner !== undefined && owner.tenant !== tenant && owner.here !== here

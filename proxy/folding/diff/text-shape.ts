@@ -38,7 +38,7 @@ function jsonKeys(text: string): readonly string[] | undefined {
   if (!/^\s*[{[]/.test(text)) return undefined
   try {
     const keys = new Set<string>()
-    collectKeys(JSON.parse(text), '', keys)
+    collectKeys(JSON.parse(text), { path: '', depth: 0 }, keys)
     return [...keys].sort()
   } catch {
     return undefined
@@ -46,13 +46,20 @@ function jsonKeys(text: string): readonly string[] | undefined {
 }
 
 const mostKeys = 1_000
+const deepest = 100
 
-/** Names of members of a JSON value with their kinds, at any depth; items of lists are one. */
-export function collectKeys(value: unknown, path: string, keys: Set<string>): void {
-  if (keys.size >= mostKeys) return
-  if (Array.isArray(value)) for (const item of value) collectKeys(item, `${path}[*]`, keys)
+interface Place {
+  readonly path: string
+  readonly depth: number
+}
+
+/** Names of members of a JSON value with their kinds, as far as a hundred levels down; items of lists are one. */
+export function collectKeys(value: unknown, { path, depth }: Place, keys: Set<string>): void {
+  if (keys.size >= mostKeys || depth > deepest) return
+  const inside = (key: string): Place => ({ path: path + key, depth: depth + 1 })
+  if (Array.isArray(value)) for (const item of value) collectKeys(item, inside('[*]'), keys)
   else if (value !== null && typeof value === 'object') {
-    for (const [key, member] of Object.entries(value)) collectKeys(member, `${path}.${key}`, keys)
+    for (const [key, member] of Object.entries(value)) collectKeys(member, inside(`.${key}`), keys)
   }
   keys.add(`${path}:${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value}`)
 }

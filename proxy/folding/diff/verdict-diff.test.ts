@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { essenceDigest } from '../../../plugins/acknowledgement.ts'
 import { createCall } from '../../../plugins/call.ts'
+import { canonicalJson } from '../../../plugins/canonical.ts'
 import { gatewayError } from '../../../plugins/errors.ts'
 import { defineLayer } from '../../../plugins/layer.ts'
 import { createSchema } from '../../../plugins/schema.ts'
@@ -87,6 +89,16 @@ describe('diffVerdict()', () => {
     expect(differences(diffVerdict('postprocess', failed, { said: { ...said, o: 'ok' } }))).toMatchObject([
       { kind: 'ending', kinds: ['failed', 'ok'] },
     ])
+  })
+
+  it('takes one side for refusing by calls under way, near to the limit and only where it judged by counters of its own', () => {
+    const said = { o: 'refuse', code: 'rate_limited', e: 'x', rem: 3 } as const
+    const at = (slack?: { remaining: number | undefined; within: number }) =>
+      diffVerdict('rate-limit', passing, { said, ...(slack ? { slack } : {}) })
+    expect(at({ remaining: undefined, within: 3 })).toEqual({ verdict: 'skipped', reason: 'at-limit' })
+    expect(at({ remaining: 1, within: 2 })).toEqual({ verdict: 'skipped', reason: 'at-limit' })
+    expect(at({ remaining: 9, within: 2 }).verdict).toBe('differs')
+    expect(at().verdict).toBe('differs')
   })
 
   it('skips what was not acknowledged, and what has no essence', () => {
@@ -179,6 +191,19 @@ describe('a boundary', () => {
     expect(ask('c', essenceDigest({ digest: 'nobody' }))).toMatchObject({ f1: 'cross-tenant-key' })
   })
 
+  it('takes the key of another call of the same tenant for hard, not for a fuse', () => {
+    const boundary = createBoundary()
+    let turn = 0
+    const layer = layerOf('cache', () => ({ digest: `call ${turn}` }))
+    const ask = (e: string) =>
+      boundary.compare({ layer, call: callOf('a'), verdict: pass(), said: { o: 'pass', e }, cacheHit: false, at: 1 })
+    expect(ask(essenceDigest({ digest: 'call 0' })).verdict).toBe('equal')
+    turn = 1
+    const made = ask(essenceDigest({ digest: 'call 0' }))
+    expect(made).toMatchObject({ verdict: 'differs', class: 'H' })
+    expect(made).not.toHaveProperty('f1')
+  })
+
   it('does not take a reason for having no key for the key of somebody', () => {
     const boundary = createBoundary()
     const layer = layerOf('cache', (tenant) => ({ digest: `of ${tenant}` }))
@@ -196,5 +221,21 @@ describe('a boundary', () => {
       throw gatewayError('internal', 'no')
     })
     expect(gatewayVerdict(layer, refuse(gatewayError('forbidden', 'no')), callOf('t'))).toBeUndefined()
+  })
+})
+
+describe('any two essences', () => {
+  it('differ exactly when they are not the same JSON, and where they do is a place that exists', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), fc.boolean(), (one, two, same) => {
+        const other = same ? structuredClone(one) : two
+        const here = { ...passing, essence: one, digest: essenceDigest(one) }
+        const finding = diffVerdict('prompt', here, { said: { o: 'pass', e: essenceDigest(other) }, essence: other })
+        const equal = canonicalJson(one) === canonicalJson(other)
+        expect(finding.verdict).toBe(equal ? 'equal' : 'differs')
+        for (const { path, class: of } of differences(finding)) expect([typeof path, of]).toEqual(['string', 'H'])
+      }),
+      { seed: 41 },
+    )
   })
 })

@@ -29,6 +29,16 @@ export interface RunnerVerdict {
   readonly essence?: unknown
   /** Its cache key is one that another tenant's call has. */
   readonly foreignKey?: boolean
+  /** The gateway half has judged by its own counters, not by what the runner read. */
+  readonly slack?: LimitSlack
+}
+
+/** By how much the counters of two sides that count for themselves may be apart. */
+export interface LimitSlack {
+  /** What remained by the gateway's; undefined: not known. */
+  readonly remaining: number | undefined
+  /** What calls of the same key that were under way may still take, in the same unit. */
+  readonly within: number
 }
 
 /** A verdict of the gateway half as what is compared; undefined when it has no essence. */
@@ -60,6 +70,7 @@ export function diffVerdict(layer: string, here: GatewayVerdict | undefined, the
   const { said } = there
   if (!said?.o) return { verdict: 'skipped', reason: 'not-acknowledged' }
   if (!here) return { verdict: 'skipped', reason: 'no-essence' }
+  if (layer === 'rate-limit' && isAtLimit(here, there)) return { verdict: 'skipped', reason: 'at-limit' }
   const known = [
     ...(judgedByKey.has(layer) ? [] : decisionDifferences(layer, here, said)),
     ...callerDifferences(layer, here, said),
@@ -69,6 +80,12 @@ export function diffVerdict(layer: string, here: GatewayVerdict | undefined, the
   if (said.e === here.digest) return findingFrom(known)
   const decided = known.some(({ kind }) => kind !== 'ending')
   return findingFrom(decided ? known : [...known, ...essenceDifferences(layer, here, there)])
+}
+
+/** One side refuses and the other does not, so near to the limit that calls under way explain it. */
+function isAtLimit(here: GatewayVerdict, { said, slack }: RunnerVerdict): boolean {
+  if (!slack || here.outcome === decisionOf(said?.o)) return false
+  return Math.min(slack.remaining ?? Number.POSITIVE_INFINITY, said?.rem ?? Number.POSITIVE_INFINITY) <= slack.within
 }
 
 function hard(layer: string, parts: Omit<DifferenceParts, 'class'>): Difference {

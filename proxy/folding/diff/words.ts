@@ -19,7 +19,9 @@ export function normalisedText(text: string): string {
   return text
     .normalize('NFC')
     .replace(/\r\n?/g, '\n')
-    .replace(/[^\S\n]+$/gm, '')
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
     .trim()
 }
 
@@ -29,5 +31,16 @@ export function divergenceOf(old: string, now: string): Divergence | undefined {
   const shorter = Math.min(old.length, now.length)
   let at = 0
   while (at < shorter && old.charCodeAt(at) === now.charCodeAt(at)) at++
-  return { at, word: wordsOf(old.slice(0, at)).length, prefix: at / Math.max(old.length, now.length) }
+  return { at, word: wordAt(old, now, at), prefix: at / Math.max(old.length, now.length) }
 }
+
+/** How many words the texts have in common from the start, when they part at a code unit: one that is cut there does not count. */
+function wordAt(old: string, now: string, at: number): number {
+  const common = wordsOf(old.slice(0, at)).length
+  const last = common - 1
+  const lastOf = (text: string): string | undefined => wordsOf(text.slice(0, at + longestWord), common)[last]
+  return common > 0 && lastOf(old) !== lastOf(now) ? last : common
+}
+
+/** A word is followed so far beyond where texts part. */
+const longestWord = 64

@@ -6,20 +6,26 @@ import type { Counted } from './state.ts'
 /** How long counters outlive the last word of them, in milliseconds. */
 export const countersTtlMs = 7 * 24 * 3_600_000
 
-/** Keeps the counters of one process. KEYS: counters. ARGV: the process, its counters (JSON), for how long in milliseconds. Returns nothing. */
+/**
+ * Keeps the counters of one process, unless there are later ones of it. KEYS: counters. ARGV: the process, its counters (JSON), how many
+ * words of it came before, for how long in milliseconds. Returns nothing.
+ */
 export const publishScript: Script = {
   name: 'stages-publish',
-  lua: `redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  lua: `local kept = redis.call('HGET', KEYS[1], ARGV[1])
+if kept and tonumber(string.match(kept, '^%d+')) > tonumber(ARGV[3]) then return {} end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3] .. ' ' .. ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {}`,
-  local(memory, [key = ''], [process = '', counters = '', ttlMs]) {
+  local(memory, [key = ''], [process = '', counters = '', seq = '0', ttlMs]) {
     const kept = JSON.parse(memory.get(key) ?? '{}') as Record<string, string>
-    memory.set(key, JSON.stringify({ ...kept, [process]: counters }), Number(ttlMs))
+    if (Number(kept[process]?.split(' ', 1)[0] ?? 0) > Number(seq)) return []
+    memory.set(key, JSON.stringify({ ...kept, [process]: `${seq} ${counters}` }), Number(ttlMs))
     return []
   },
 }
 
-/** The counters of every process. KEYS: counters. Returns process and counters, in turn. */
+/** The counters of every process. KEYS: counters. Returns in turn a process, and its last word and counters, a space between them. */
 export const collectScript: Script = {
   name: 'stages-collect',
   lua: `return redis.call('HGETALL', KEYS[1])`,
@@ -42,15 +48,17 @@ export function countedFromReply(reply: readonly (number | string)[]): Counted[]
   const counted: Counted[] = []
   for (let index = 0; index + 1 < reply.length; index += 2) {
     const { id, boot } = replicaFromField(String(reply[index]))
-    counted.push({ replica: id, boot, counters: JSON.parse(String(reply[index + 1])) as JsonObject })
+    const text = String(reply[index + 1])
+    counted.push({ replica: id, boot, counters: JSON.parse(text.slice(text.indexOf(' ') + 1)) as JsonObject })
   }
   return counted
 }
 
 /** This process's own counters, by rollout and stage. */
 export interface OwnCounters {
-  set(rolloutId: string, stage: string, counters: JsonObject): void
+  set(rolloutId: string, stage: string, counters: JsonObject): OwnCount
   get(rolloutId: string, stage: string): JsonObject | undefined
+  all(): readonly OwnCount[]
   /** Those that changed since they were last taken, oldest change first. */
   take(): readonly OwnCount[]
   /** Gives back what could not be told, unless there is newer by now. */
@@ -64,6 +72,8 @@ export interface OwnCount {
   readonly rolloutId: string
   readonly stage: string
   readonly counters: JsonObject
+  /** How many words of this process came before this one: the latest counts, in whatever order they arrive. */
+  readonly seq: number
 }
 
 // Stages of rollouts: a handful lives at a time.
@@ -73,17 +83,21 @@ const mostCounts = 256
 export function createOwnCounters(): OwnCounters {
   const all = new Map<string, OwnCount>()
   const fresh = new Map<string, OwnCount>()
+  let seq = 1
   return {
     set(rolloutId, stage, counters) {
       const key = `${rolloutId}\n${stage}`
+      const count = { rolloutId, stage, counters, seq: seq++ }
       for (const map of [all, fresh]) {
         map.delete(key)
-        map.set(key, { rolloutId, stage, counters })
+        map.set(key, count)
         const [oldest] = map.keys()
         if (map.size > mostCounts && oldest !== undefined) map.delete(oldest)
       }
+      return count
     },
     get: (rolloutId, stage) => all.get(`${rolloutId}\n${stage}`)?.counters,
+    all: () => [...all.values()],
     take() {
       const counts = [...fresh.values()]
       fresh.clear()

@@ -23,6 +23,8 @@ export type PeerMessage =
       readonly rev: number
       readonly document?: BareDocument
       readonly trips: Trips
+      /** Of the names of all trips that it knows, so that the other can tell whether it knows more. */
+      readonly digest: string
       readonly counts: readonly OwnCount[]
       /** From a leader: what was pending under an earlier fence than this is void. */
       readonly settled?: number
@@ -40,7 +42,7 @@ export interface PeerAnswer {
   /** Its state, where the asker's is older or was asked for. */
   readonly document?: BareDocument
   readonly pending?: Pending
-  /** Trips that stand against a proposal. */
+  /** Trips that the asker does not know, or that stand against what it proposes. */
   readonly trips?: Trips
 }
 
@@ -73,7 +75,7 @@ const pending = record({ fence: count, document })
 const counts: JsonSchema = {
   type: 'array',
   maxItems: 256,
-  items: record({ rolloutId: text(64), stage: text(64), counters: { type: 'object' } }),
+  items: record({ rolloutId: text(64), stage: text(64), counters: { type: 'object' }, seq: count }),
 }
 const kind = (name: string): JsonSchema => ({ const: name })
 
@@ -81,7 +83,10 @@ const kind = (name: string): JsonSchema => ({ const: name })
 export const peerMessageSchema = createSchema<PeerMessage>({
   type: 'object',
   oneOf: [
-    record({ kind: kind('tell'), rev: count, document, trips, counts, settled: count }, ['document', 'settled']),
+    record({ kind: kind('tell'), rev: count, document, trips, digest: text(64), counts, settled: count }, [
+      'document',
+      'settled',
+    ]),
     record({ kind: kind('claim'), fence: count }),
     record({ kind: kind('propose'), fence: count, document }),
   ],

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type JwsType, signJws, verifyJws } from '../../../plugins/jws.ts'
+import { signJws, verifyJws } from '../../../plugins/jws.ts'
 import { type JsonObject, jsonObjectFromBytes } from '../../../plugins/jws-json.ts'
 import type { KeyRing, SigningKey } from '../../../plugins/jws-key.ts'
 import { createReplaySet } from '../../../plugins/replay-set.ts'
@@ -39,7 +39,7 @@ export interface PeerSeal {
 }
 
 // A type of its own, so that no context or policy is ever taken for it (RFC 8725 §3.11).
-const type = 'foldgate-peer+jws' as string as JwsType
+const type = 'foldgate-peer+jws'
 const livesS = 30
 /** How far the clocks of two replicas may be apart, in seconds: a trip has to get through all the same. */
 const skewS = 300

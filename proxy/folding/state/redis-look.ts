@@ -121,8 +121,8 @@ export async function round(room: RedisRoom, looking: () => Repeating): Promise<
 export async function flush({ own, line, replica }: RedisRoom): Promise<void> {
   const counts = own.take()
   const told = await Promise.allSettled(
-    counts.map(({ rolloutId, stage, counters }) => {
-      const args = [fieldOf(replica), JSON.stringify(counters), countersTtlMs]
+    counts.map(({ rolloutId, stage, counters, seq }) => {
+      const args = [fieldOf(replica), JSON.stringify(counters), seq, countersTtlMs]
       return line.run(publishScript, [stateKeys.counters(rolloutId, stage)], args)
     }),
   )

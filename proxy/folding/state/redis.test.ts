@@ -52,6 +52,22 @@ describe.skipIf(!redisAvailable)('replicas over one Redis', { timeout: 30_000 },
     expect([a.condition, b.condition]).toEqual(['up', 'up'])
   })
 
+  test('whoever is given the lease acts only after two rounds, and not while another knows more than the store', async () => {
+    const began = performance.now()
+    const a = await replicas.open('a', { pollMs: 200 })
+    expect([await redis.cli('exists', key('lease')), a.lead()]).toEqual(['1', undefined])
+    await leaderOf([a])
+    expect(performance.now() - began).toBeGreaterThan(400)
+    await a.close()
+    const [seconds] = (await redis.cli('time')).split('\n')
+    await redis.cli('hset', `foldgate:${stateKeys.seen}`, 'b:1', `${Number(seconds) * 1_000} {"rev":5,"trips":[]}`)
+    const c = await replicas.open('c')
+    await until(async () => (await redis.cli('get', key('lease'))).startsWith('c:'), 'c has the lease')
+    await leaderOf([c])
+    // From then on b, which was seen last in that second, is taken for gone.
+    expect(Number((await redis.cli('time')).split('\n')[0]) - Number(seconds)).toBeGreaterThanOrEqual(2)
+  })
+
   test('a change reaches the others by looking where announcements are lost', async () => {
     const deaf = (line: RedisLine): RedisLine => ({ ...line, listen: async () => {} })
     const [a, b] = [await replicas.open('a'), await replicas.open('b', { between: deaf })]

@@ -7,7 +7,9 @@ import type { Transition, TripRequest } from './state.ts'
 export function tripsFromRequest(request: TripRequest, replica: string, nowMs: number): Trips {
   const { rolloutId, layer, gen } = request
   const { actor, reason } = tripper(request, replica)
-  return { [rolloutId]: { layer, gen, reason, actor, at: Math.floor(nowMs) } }
+  return {
+    [rolloutId]: { layer, gen, reason: reason.slice(0, 500), actor: actor.slice(0, 100), at: Math.floor(nowMs) },
+  }
 }
 
 /** A request as it is recorded. */

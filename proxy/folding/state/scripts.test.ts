@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constantFrom('a:1', 'b:2').map((who): Step => [leaveScript, [lease, seen], [who]]),
   fc
     .tuple(fc.constantFrom('a:1', 'b:2'), fc.nat(9))
-    .map(([who, count]): Step => [publishScript, [stateKeys.counters('R1', 's')], [who, `{"n":${count}}`, '60000']]),
+    .map(([who, n]): Step => [publishScript, [stateKeys.counters('R1', 's')], [who, `{"n":${n}}`, String(n), '60000']]),
   fc.constant<Step>([collectScript, [stateKeys.counters('R1', 's')], []]),
 )
 

@@ -1,10 +1,11 @@
+import type { Log } from '../../../plugins/host.ts'
 import type { Stage } from '../../../plugins/stage.ts'
 import type { LayerState, Layers, StageDocument } from './document.ts'
 import type { RolloutState, Transition, TransitionResult } from './state.ts'
 
 export const tiers = ['internal', 'free', 'vip']
 export const by = { actor: 'test', reason: 'because' }
-export const silent = { info() {}, warn() {}, error() {} }
+export const silent: Log = { info() {}, warn() {}, error() {} }
 
 /** A log that keeps what it is told. */
 export function recordingLog() {

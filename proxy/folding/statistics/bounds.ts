@@ -1,4 +1,4 @@
-import betaQuantile from '@stdlib/stats-base-dists-beta-quantile'
+import { betaQuantile } from './beta.ts'
 import type { Trials } from './trials.ts'
 
 /**
@@ -6,12 +6,12 @@ import type { Trials } from './trials.ts'
  * 1 without a trial, and where all were bad.
  */
 export function upperBound({ n, x }: Trials, alpha = 0.05): number {
-  return n <= 0 || x >= n ? 1 : betaQuantile(1 - alpha, x + 1, n - x)
+  return n <= 0 || x >= n ? 1 : betaQuantile(1 - alpha, { a: x + 1, b: n - x })
 }
 
 /** The Clopper–Pearson lower bound of a rate, one-sided, at confidence `1 − alpha`. 0 where none was bad. */
 export function lowerBound({ n, x }: Trials, alpha = 0.05): number {
-  return n <= 0 || x <= 0 ? 0 : betaQuantile(alpha, x, n - x + 1)
+  return n <= 0 || x <= 0 ? 0 : betaQuantile(alpha, { a: x, b: n - x + 1 })
 }
 
 /** The fewest trials at which `x` bad ones are at most the rate `limit` with confidence `1 − alpha`: 2,995 for 0 at 0.1 %. */

@@ -25,7 +25,7 @@ describe('slow calls as events', () => {
     [1.3, 10.2, 2.55],
     [1.5, 14.3, 4],
     [2, 25.6, 9.1],
-  ])('%d times slower they are %d %% and %d %%', (slower, q95, q99) => {
+  ])('slowed down by %d are %d and %d in a hundred', (slower, q95, q99) => {
     const [over95, over99] = shares(times(62, 200_000, slower), frozen)
     // Three standard errors of a share of 200,000 calls are under 0.3 points at 25 %, under 0.2 at 9 %.
     expect(Math.abs(100 * over95 - q95)).toBeLessThan(0.3)

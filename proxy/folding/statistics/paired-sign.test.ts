@@ -74,7 +74,7 @@ describe('the paired sign test', () => {
     expect(percentile(sample, 0.5)).toBeLessThan(pairs)
     expect(percentile(sample, 0.5)).toBeGreaterThan(0.7 * pairs)
   })
-  it.each([0.01, 0.05, 0.2, 0.5])('at noise %d and no change trips in at most 1 %% of rollouts', (noise) => {
+  it.each([0.01, 0.05, 0.2, 0.5])('at noise %d and no change trips in at most one rollout of a hundred', (noise) => {
     const random = createRandom(11)
     const runs = 1_500
     // Long enough for 400 triples that are no ties.

@@ -61,7 +61,7 @@ const rows = [
 ] as const
 
 describe.each(rows)(
-  'a canary at %d beside a control at %d, over 300,000 calls at 1, 10 and 50 %%',
+  'a canary at %d beside a control at %d, over 300,000 calls at shares of 0.01, 0.1 and 0.5',
   (canary, control, median, p90) => {
     it(`is found after ${median} of its calls`, () => {
       const random = createRandom(Math.round(canary * 1e5))
@@ -110,7 +110,7 @@ it.each([
   [0.1, 1489],
   [0.25, 1688],
   [0.5, 3163],
-])('at a share of %d five times as bad as 0.1 %% is found after %d calls', (share, median) => {
+])('at a share of %d five times as bad as 0.001 is found after %d calls', (share, median) => {
   const random = createRandom(Math.round(share * 1000))
   const step = { share, calls: 40_000 / share, canary: 0.005, control: 0.001 }
   const calls = Array.from({ length: 1_000 }, () => runRelative(random, [step], test).calls)

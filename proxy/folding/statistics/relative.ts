@@ -70,8 +70,8 @@ export function eventThreshold(alpha: number): number {
 
 /**
  * About how many calls the canary takes until the comparison trips, for rates of the two arms and the canary's share of the calls: the
- * threshold and the price of mixing, divided by what a call adds on average under the alternative that grows fastest. Infinity where
- * nothing grows.
+ * threshold and the price of mixing, divided by what a call adds on average under the alternative that grows fastest; no fewer than the bad
+ * calls that it takes at the very least. Infinity where nothing grows.
  */
 export function callsToDetect(
   rates: { readonly canary: number; readonly control: number },
@@ -83,5 +83,7 @@ export function callsToDetect(
   const growth = Math.max(
     ...ratios.map((ratio) => rates.canary * Math.log(ratio) - badACall * Math.log(ratio * given + 1 - given)),
   )
-  return growth <= 0 ? Number.POSITIVE_INFINITY : (eventThreshold(alpha) + Math.log(ratios.length)) / growth
+  const way = eventThreshold(alpha) + Math.log(ratios.length)
+  const fewestBad = Math.ceil(way / Math.log(Math.max(...ratios)))
+  return growth <= 0 ? Number.POSITIVE_INFINITY : Math.max(way / growth, fewestBad / rates.canary)
 }

@@ -48,7 +48,11 @@ const longestAnswer = 33_554_432
  * library's models, which drop every field they do not know: a pod template has to come back whole. Throws `config_invalid`.
  */
 export async function openKube(options: KubeOptions): Promise<Kube> {
-  const { KubeConfig } = await import('@kubernetes/client-node')
+  const { KubeConfig } = await import('@kubernetes/client-node').catch((cause: unknown) => {
+    throw gatewayError('config_invalid', 'folding.kubernetes needs a library: npm install @kubernetes/client-node', {
+      cause,
+    })
+  })
   const config = new KubeConfig()
   try {
     load(config, options)

@@ -12,7 +12,7 @@ export function countSpans(spans: Iterable<WitnessSpan>, question: WitnessQuesti
   for (const span of spans) {
     if (seen.has(span.id) || !isAskedFor(span, question)) continue
     seen.add(span.id)
-    const arm = String(span.attributes[attributeNames.arm] ?? 'unknown')
+    const arm = armOf(span, question)
     const { calls, bad, fallbacks } = arms.get(arm) ?? { calls: 0, bad: 0, fallbacks: 0 }
     const fellBack = isFallback(span, question.layer)
     arms.set(arm, { calls: calls + 1, bad: bad + Number(span.failed), fallbacks: fallbacks + Number(fellBack) })
@@ -20,11 +20,19 @@ export function countSpans(spans: Iterable<WitnessSpan>, question: WitnessQuesti
   return Object.fromEntries(arms)
 }
 
+/** Only what falls back in a canary has left the arm that it was drawn into. */
+function armOf({ attributes }: WitnessSpan, { layer, arm }: WitnessQuestion): string {
+  const fellBack = attributes[`foldgate.layer.${layer}.status`] === 'fallback'
+  return fellBack && arm !== undefined ? arm : String(attributes[attributeNames.arm] ?? 'unknown')
+}
+
 function isAskedFor({ attributes, startMs }: WitnessSpan, question: WitnessQuestion): boolean {
   return (
     attributes[`foldgate.layer.${question.layer}.status`] !== undefined &&
     attributes[attributeNames.rollout] === question.rollout &&
     attributes[attributeNames.stage] === question.stage &&
+    // Who chose a side is in nobody's figures.
+    attributes['foldgate.chosen'] !== true &&
     startMs >= question.fromMs &&
     startMs < question.toMs
   )

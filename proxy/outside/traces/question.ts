@@ -9,6 +9,8 @@ export interface WitnessQuestion {
   /** Milliseconds since the epoch. Let it end some seconds ago: exporters send in batches. */
   readonly fromMs: number
   readonly toMs: number
+  /** The arm that is judged, `native` where nothing is said; calls that fell back from it are counted in it, whoever served them. */
+  readonly arm?: string
 }
 
 /** One arm, counted. */

@@ -37,7 +37,8 @@ export function createWitness(config: TraceStoreConfig, parts: WitnessParts): Wi
     ask,
     async compare(question, inProcess) {
       try {
-        return compareWitness(inProcess, await ask(question), config)
+        const { arm } = question
+        return compareWitness(inProcess, await ask(question), { ...config, ...(arm === undefined ? {} : { arm }) })
       } catch (reason) {
         if (!(reason instanceof GatewayError)) throw reason
         return { verdict: 'too-few', words: `the trace store could not be asked: ${reason.message}` }

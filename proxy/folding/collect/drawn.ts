@@ -1,0 +1,16 @@
+import type { Arm, RolloutStep } from '../evidence-counts.ts'
+
+/** A call of a rollout as it was drawn, once. Calls whose caller chose the side are not drawn. */
+export interface Drawn {
+  readonly rollout: string
+  readonly step: RolloutStep
+  readonly tier: string
+  readonly arm: Arm
+  /** Short hashes, the same as on the call's span. */
+  readonly unit: string
+  readonly tenant: string
+  /** When the call began (not the draw), in milliseconds since the epoch: the same as on its span. */
+  readonly startedAt: number
+  /** Asks for a stream: only those must begin soon. Default true. */
+  readonly stream?: boolean
+}

@@ -1,0 +1,52 @@
+import type { GatewayConfig } from '../config/schema.ts'
+import type { Clock } from '../plugins/host.ts'
+import { layers } from '../plugins/index.ts'
+import type { Configured } from './configured.ts'
+import type { Collector } from './folding/collect/collector.ts'
+import { type Controller, type ControllerParts, createController } from './folding/controller.ts'
+import type { Replica } from './folding/state/replica.ts'
+import { processTimers } from './folding/state/timers.ts'
+import type { Outside } from './outside/outside.ts'
+import type { GatewayLog } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+
+/** What of a gateway judges its rollouts. */
+export interface RolloutControllerParts {
+  readonly configured: Pick<Configured, 'setup' | 'stages'>
+  readonly collector: Collector
+  readonly replica: Replica
+  readonly clock: Clock
+  readonly log: GatewayLog
+  readonly metrics: Metrics
+  readonly outside: Outside
+  readonly pace?: ControllerParts['pace']
+}
+
+/** Starts to judge rollouts: decisions are counted, logged and told to those outside. */
+export function startRolloutController(parts: RolloutControllerParts): Controller {
+  const { configured, metrics, log, outside, pace } = parts
+  const { setup, stages } = configured
+  return createController({
+    ...parts,
+    replica: parts.replica.id,
+    stages,
+    timers: processTimers,
+    layers: layers.map(({ name }) => name),
+    autopilot: () => setup().config.folding.policy.autopilot,
+    cacheTtlMs: () => cacheTtlMs(setup().config),
+    ignores: () => 0,
+    ...(pace ? { pace } : {}),
+    allows: outside.allows,
+    decided(said) {
+      const { layer, kind, reason, fuse } = said
+      metrics.decided(layer, kind)
+      log.info({ layer, decision: kind, reason, fuse }, 'rollout judged')
+      outside.decided(said)
+    },
+  })
+}
+
+function cacheTtlMs({ layers: sections }: Pick<GatewayConfig, 'layers'>): number | undefined {
+  const { ttl_seconds: ttl } = (sections['cache'] ?? {}) as { readonly ttl_seconds?: number }
+  return ttl === undefined ? undefined : ttl * 1_000
+}
