@@ -37,9 +37,10 @@ const stages: Check = {
 }
 
 const way: Check = {
-  reads: ['folding', 'runners', 'signing'],
-  run({ folding, runners, signing }, notes) {
-    const out = Object.keys(folding.stages).filter((name) => folding.stages[name] !== 'gateway')
+  reads: ['folding', 'layers', 'runners', 'signing'],
+  run({ folding, layers: sections, runners, signing }, notes) {
+    const moved = Object.keys(folding.stages).filter((name) => folding.stages[name] !== 'gateway')
+    const out = moved.filter((name) => sections[name] !== undefined)
     const [first] = out
     if (first === undefined) return
     if (signing.keys.length === 0)
@@ -58,6 +59,17 @@ const way: Check = {
   },
 }
 
+const peers: Check = {
+  reads: ['folding', 'signing'],
+  run({ folding, signing }, notes) {
+    if (folding.peers.length === 0) return
+    if (signing.keys.length === 0)
+      notes.fault('folding.peers', 'replicas cannot believe each other without a key in signing.keys')
+    if (signing.keys.some(({ alg }) => alg === 'HS256'))
+      notes.warn('folding.peers', 'runners know the HS256 key too, and could speak as a replica; use EdDSA')
+  },
+}
+
 const outside: Check = {
   reads: ['folding'],
   run({ folding }, notes) {
@@ -66,4 +78,4 @@ const outside: Check = {
 }
 
 /** Checks over where layers stand, and who is told of it. */
-export const foldingChecks: readonly Check[] = [stages, way, outside]
+export const foldingChecks: readonly Check[] = [stages, way, peers, outside]

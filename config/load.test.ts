@@ -35,6 +35,11 @@ test.each([
     'folding.stages.auth (line 2): is shadow, but the layer is off: layers.auth is not there',
   ],
   [
+    'peers without a key are a fault',
+    'folding: { peers: [gateway.internal] }',
+    'folding.peers (line 2): replicas cannot believe each other without a key in signing.keys',
+  ],
+  [
     'an undo without a Deployment is a fault',
     'folding: { kubernetes: { rollback: true } }',
     'folding.kubernetes.deployment (line 2): is needed: kubernetes.rollback is on',

@@ -94,7 +94,12 @@ export const notifySchema: JsonSchema = list(
     {
       name: text('Names it in the log.', '^[A-Za-z0-9._-]{1,64}$'),
       shape: oneOf('The form of the message.', notifyShapes),
-      url: { ...optionalText('Where to; null: urlFile, or PagerDuty’s own address.'), pattern: '^https?://[^\\s]+$' },
+      url: {
+        ...optionalText('Where to; null: urlFile, or PagerDuty’s own address.'),
+        pattern: '^https?://[^\\s]+$',
+        // It may be a secret as a whole, and who looks at a configuration need not see it.
+        writeOnly: true,
+      },
       urlFile: optionalText('A file with the URL, where the URL is itself a secret.'),
       secretFile: optionalText('json: key of the signature. pagerduty: routing key. alertmanager: bearer token.'),
       on: {

@@ -21,11 +21,14 @@ export interface LayerStage {
   readonly salt?: string
 }
 
-/** The share of a tier that the runner decides for, in basis points. A tier that is not named has none: the last to move is who nobody knows. */
+/**
+ * The share of a tier that the runner decides for, in basis points. A tier that is not named has none, since the last to move is who nobody
+ * knows; unless no tier is named at all (`*`): then all move together. `-` is for callers without a tier.
+ */
 export function shareOf({ weight, weights }: LayerStage, tier: string): number {
   if (!weights) return weight * 100
   if (tier === '') return weights['-'] ?? weight * 100
-  return Object.hasOwn(weights, tier) ? (weights[tier] as number) : 0
+  return Object.hasOwn(weights, tier) ? (weights[tier] as number) : (weights['*'] ?? 0)
 }
 
 /** In shadow or canary: its gateway half decides all calls or some. */

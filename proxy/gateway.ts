@@ -16,7 +16,7 @@ import { createFlights } from './flights.ts'
 import { createCollector } from './folding/collect/collector.ts'
 import { later } from './folding/later.ts'
 import type { StageConstants } from './folding/stage-constants.ts'
-import type { StageChange } from './folding/stages.ts'
+import type { StageChange, Stages } from './folding/stages.ts'
 import { createReplica } from './folding/state/replica.ts'
 import { createHttp } from './host.ts'
 import { startHousekeeping } from './housekeeping.ts'
@@ -40,6 +40,7 @@ export interface Gateway {
   readonly url: string
   readonly adminUrl: string
   readonly setup: () => Setup
+  readonly stages: Stages
   readonly log: GatewayLog
   readonly live: LiveConfig
   /** Brings every layer back to the gateway at once, because a person said so beside the admin port. Never throws. */
@@ -131,6 +132,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     url: server.url(),
     adminUrl: admin.url,
     setup,
+    stages: configured.stages,
     log,
     live,
     panic: equipment.outside.panic,

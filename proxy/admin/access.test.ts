@@ -13,6 +13,7 @@ const near: AccessRules = { ...away, loopback: true }
 
 const json = { 'content-type': 'application/json' }
 const operator = { authorization: 'Bearer op-token' }
+const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` })
 const viewer = { authorization: 'Bearer view-token' }
 
 function outcome(rules: AccessRules, line: string, headers: Record<string, string> = {}): string {
@@ -65,6 +66,16 @@ test.each([
   ['POST /-/drain', { ...operator, 'content-type': 'text/plain' }, 'unsupported_media_type'],
   ['POST /-/drain', { ...operator, 'content-type': 'application/jsonx' }, 'unsupported_media_type'],
   ['POST /-/drain', { ...operator, 'content-type': 'application/json; charset=utf-8' }, 'oncall operator verified'],
+  ['POST /-/analysis/rollback', { ...viewer, ...json }, 'screen viewer verified'],
+  ['POST /-/analysis/rollback', { ...basic('any:view-token'), ...json }, 'screen viewer verified'],
+  ['POST /-/analysis/rollback', { ...basic('any:wrong'), ...json }, 'unauthenticated'],
+  ['POST /-/analysis/rollback', basic('any:view-token'), 'unsupported_media_type'],
+  ['GET /-/analysis', basic('any:view-token'), 'unauthenticated'],
+  ['POST /-/drain', { ...basic('any:op-token'), ...json }, 'unauthenticated'],
+  ['POST /-/peers', json, 'nobody viewer claimed'],
+  ['POST /-/peers', { ...json, host: 'any.example' }, 'nobody viewer claimed'],
+  ['POST /-/peers', {}, 'unsupported_media_type'],
+  ['GET /-/peers', {}, 'unauthenticated'],
   ['PUT /-/drain', { ...operator, ...json }, 'method_not_allowed'],
   ['OPTIONS /-/drain', operator, 'method_not_allowed'],
 ])('away from loopback, %s with %o is %s', (line, headers, expected) => {

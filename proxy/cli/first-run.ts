@@ -10,6 +10,8 @@ export interface FirstRun {
   /** The key to call the demo with, in clear, and the file of its hash. */
   readonly callerKey: string
   readonly callerHashFile: string
+  /** The folder with what a runner may read, and nothing else: the caller's hash. */
+  readonly secretsDirectory: string
 }
 
 /** Makes what is missing in `directory`; what is there stays. */
@@ -17,7 +19,9 @@ export function prepareFirstRun(directory: string): FirstRun {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const secret = (name: string): string => keep(join(directory, name), () => randomBytes(32).toString('base64url'))
   const callerKey = keep(join(directory, 'caller.key'), () => `fg_${randomBytes(32).toString('base64url')}`)
-  const callerHashFile = join(directory, 'caller.hash')
+  const secretsDirectory = join(directory, 'secrets')
+  mkdirSync(secretsDirectory, { recursive: true, mode: 0o700 })
+  const callerHashFile = join(secretsDirectory, 'caller.hash')
   writeFileSync(callerHashFile, `${createHash('sha256').update(callerKey).digest('hex')}\n`, { mode: 0o600 })
   secret('signing.key')
   secret('runner.key')
@@ -27,6 +31,7 @@ export function prepareFirstRun(directory: string): FirstRun {
     runnerKeyFile: join(directory, 'runner.key'),
     callerKey,
     callerHashFile,
+    secretsDirectory,
   }
 }
 

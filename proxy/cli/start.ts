@@ -51,7 +51,7 @@ function optionsFromProcess(): Options {
 /** The small real model; where it cannot be had, the echo engine, said loudly. */
 async function startRunner(options: Options, files: FirstRun): Promise<RunnerProcess> {
   const keys = ['--api-key-file', files.runnerKeyFile, '--key', `start=${files.signingKeyFile}`]
-  const common = ['--host', '127.0.0.1', '--port', '0', ...keys, '--secrets-dir', files.directory]
+  const common = ['--host', '127.0.0.1', '--port', '0', ...keys, '--secrets-dir', files.secretsDirectory]
   const model = options.model ? ['--model', options.model] : []
   const wanted = await startRunnerProcess(['--engine', options.engine ?? 'llama', ...model, ...common])
   if (typeof wanted !== 'string') return wanted

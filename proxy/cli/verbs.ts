@@ -1,5 +1,6 @@
 import { check } from './check.ts'
 import { compile } from './compile.ts'
+import { demo } from './demo.ts'
 import { diff } from './diff.ts'
 import { doctor } from './doctor.ts'
 import { drain } from './drain.ts'
@@ -20,5 +21,5 @@ export const verbs: readonly Verb[] = [
   ...[serve, check, compile, runner],
   ...[status, layers, explain, history, diff, evidence],
   ...[...moves, rollback],
-  ...[doctor, drain, key],
+  ...[doctor, drain, key, demo],
 ]

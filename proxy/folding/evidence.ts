@@ -51,7 +51,7 @@ export interface RolloutView {
   readonly startedAt: number
   /** Digest of the constants that were frozen when the step began. */
   readonly constantsDigest: string
-  /** The share of units meant for the canary in this step, 0 to 1, by tier. */
+  /** The share of units meant for the canary in this step, 0 to 1, by tier; `*` for all others, `-` for callers without one. */
   readonly shares: Readonly<Record<string, number>>
   /** The share of units that are marked, 0 to 1: 1 for tenants. */
   readonly sampled: number
@@ -116,6 +116,11 @@ export interface Evidence extends RolloutView {
 export function armTotals(cells: readonly Cell[]): { readonly canary: ArmCounts; readonly control: ArmCounts } {
   const totals = (arm: Arm): ArmCounts => addedUp([noCounts, ...cells.map((cell) => cell[arm])])
   return { canary: totals('canary'), control: totals('control') }
+}
+
+/** The share of a tier in {@link RolloutView.shares}. */
+export function shareOfTier(shares: RolloutView['shares'], tier: string): number {
+  return shares[tier || '-'] ?? shares['*'] ?? 0
 }
 
 /** Counts, added up member by member: numbers, and records of counts. None: an empty record. */

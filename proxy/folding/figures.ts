@@ -1,5 +1,5 @@
 import { type FallbackReason, isEvidence } from '../../plugins/execution-context-fallback.ts'
-import { armTotals, type Evidence } from './evidence.ts'
+import { armTotals, type Evidence, shareOfTier } from './evidence.ts'
 import type { ArmCounts, UnitEvent } from './evidence-counts.ts'
 import type { StageConstants } from './stage-constants.ts'
 import { logSignEvidence } from './statistics/paired-sign.ts'
@@ -75,7 +75,7 @@ function logsOf(evidence: Evidence, { relative, counting }: StageConstants): Fig
     .map(({ tier, canary, control }) => ({
       canary: canary.units,
       control: control.units,
-      share: shares[tier] ?? 0,
+      share: shareOfTier(shares, tier),
     }))
   return {
     bad: logRelativeEvidence(bad, relative),

@@ -45,14 +45,6 @@ export interface FoldsParts extends Omit<EndingParts, 'used' | 'unacknowledged'>
 export function createFolds({ layers, send, decides, shadow, home, acting }: FoldsParts): Folds {
   const rewriting = new Set(layers.filter(({ rewrites }) => rewrites).map(({ name }) => name))
   const chooser = layers.find(({ writes }) => writes.includes('target'))?.name
-  /** Now, since the question is asked when the call may be over already. */
-  const readsFor = (modes: ContextModes, call: Call, fold: CallFold): ReadonlyMap<string, LayerReads> =>
-    new Map(
-      Object.keys(modes).flatMap((name) => {
-        const reads = fold.reads.get(name) ?? acting.get(name)?.reads?.(call)
-        return reads ? [[name, reads] as const] : []
-      }),
-    )
   return {
     folding: (fold, record) => ({
       fold,
@@ -84,7 +76,7 @@ export function createFolds({ layers, send, decides, shadow, home, acting }: Fol
         fold.modes.delete(name)
         const modes = { [name]: 'observe' } as const
         const answer = shadow.asked(record, fold, modes)
-        decides.ask({ call: seen, modes, copy: true, reads: readsFor(modes, seen, fold), answer })
+        decides.ask({ call: seen, modes, copy: true, reads: readsFor(modes, seen, { fold, acting }), answer })
       }
     },
     closure(fold, { layers: failing }) {
@@ -98,11 +90,25 @@ export function createFolds({ layers, send, decides, shadow, home, acting }: Fol
       const seen = fold.seen.get(named.at(-1) as string) ?? call
       const modes = Object.fromEntries(named.map((name) => [name, 'observe'] as const))
       const answer = shadow.asked(record, fold, modes)
-      decides.ask({ call: seen, modes, copy: false, reads: readsFor(modes, seen, fold), answer })
+      decides.ask({ call: seen, modes, copy: false, reads: readsFor(modes, seen, { fold, acting }), answer })
     },
     over(record) {
       shadow.live(record)
       if (record.fold && record.error?.code !== 'client_closed') shadow.over(record, record.fold)
     },
   }
+}
+
+interface ReadsFrom extends Pick<EndingParts, 'acting'> {
+  readonly fold: CallFold
+}
+
+/** What those who decide here have read. Now, since the question is asked when the call may be over already. */
+function readsFor(modes: ContextModes, call: Call, { fold, acting }: ReadsFrom): ReadonlyMap<string, LayerReads> {
+  const found = new Map<string, LayerReads>()
+  for (const name in modes) {
+    const reads = fold.reads.get(name) ?? acting.get(name)?.reads?.(call)
+    if (reads) found.set(name, reads)
+  }
+  return found
 }

@@ -3,11 +3,12 @@ import type { StoreConfig } from '../../config/store.ts'
 import type { Route } from '../../plugins/chat.ts'
 import type { HeaderNames } from '../../plugins/headers.ts'
 import type { Host } from '../../plugins/host.ts'
+import type { SigningKey } from '../../plugins/jws-key.ts'
 import type { Acting, Layer } from '../../plugins/layer.ts'
 import type { LayerStage } from '../../plugins/stage.ts'
 import type { RunnerSettings } from '../runner-settings.ts'
 import { createContexts } from './context.ts'
-import { createDecides, type Decides } from './decides.ts'
+import { createDecides, type Decides, type DecidesParts } from './decides.ts'
 import { createIgnores } from './diff/ignore-rules.ts'
 import { createStratifiedSample } from './diff/stratified-sample.ts'
 import { createSeatings, overrideOf, type Seating } from './folding.ts'
@@ -20,6 +21,7 @@ import { createSendFolded } from './send.ts'
 import type { CompareSettings } from './shadow/comparing.ts'
 import type { Copies } from './shadow/copies.ts'
 import { openCopies } from './shadow/open-copies.ts'
+import { openSimilarity } from './shadow/open-similarity.ts'
 import type { Shadow } from './shadow/shadow.ts'
 import { createShadowSide } from './shadow/side.ts'
 import type { Stages } from './stages.ts'
@@ -58,34 +60,13 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
   const { config, names, host, layers, acting, stages } = parts
   const { shadow } = parts.watch
   const settings = settingsOf(parts)
+  const similar = openSimilarity(config.folding.shadow.similarity, parts)
   const on = layers.filter(({ name }) => acting.has(name))
   const policies = createPolicies(config, host, layers)
   const key = activeKey(config.signing, parts)
   const iss = `foldgate-${host.secret('gateway id').toString('hex').slice(0, 16)}`
   let reports = 0
-  const native = parts.runners.some(({ kind }) => kind === 'native')
-  const folded = (): readonly string[] =>
-    on.map(({ name }) => name).filter((name) => !['gateway', 'rolled-back'].includes(stages.of(name).stage))
-  const instances =
-    key && native
-      ? createInstances({
-          runners: parts.runners,
-          ackKeys: ackKeys(config.runners, { file: host.file }),
-          key,
-          iss,
-          host,
-          policies,
-          layers,
-          watch: {
-            ...parts.watch,
-            registered(runner, report) {
-              reports++
-              parts.watch.registered?.(runner, report)
-            },
-          },
-          standing: { layers: folded },
-        })
-      : undefined
+  const instances = instancesOf(parts, { key, iss, policies, on, registered: () => reports++ })
   const home = homeOf(config) ?? soleNative(parts.runners)
   const contexts = key
     ? createContexts({ layers, acting, key, iss, now: () => host.clock.now() })
@@ -97,24 +78,10 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
     contexts,
     policyOf: ({ route }) => policyOf(route),
     instanceFor: (call) => instances?.pick(call.facts.target?.[0]?.runner ?? home ?? ''),
-    async post({ line, ackKey }, headers, body) {
-      if (!ackKey) return undefined
-      const sent = { ...pairs(headers), 'content-type': 'application/json' }
-      const answer = await ask(
-        { line, closed: host.closed },
-        {
-          method: 'POST',
-          path: '/decide',
-          headers: sent,
-          body,
-          signed: true,
-          timeoutMs: 2_000,
-        },
-      )
-      return answer.header('x-layer-ack')
-    },
+    post: posting(host),
     dropped: () => shadow.dropped('queue-full'),
   })
+  const opened = { shadow, settings, similar, instances }
   const order = on.map(({ name }) => name)
   return {
     seating: createSeatings({
@@ -134,32 +101,65 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
       acting,
       send: createSendFolded({ order, contexts, policyOf }),
       decides,
-      shadow: createShadowSide({
-        shadow,
-        settings,
-        acting,
-        now: () => host.clock.now(),
-      }),
+      shadow: createShadowSide({ shadow, settings, acting, now: () => host.clock.now() }),
       home,
     }),
     policies,
     instances,
     decides,
     shadow,
-    copies: openCopies({
-      ...parts,
-      config: config.folding.shadow,
-      layers: on,
-      shadow,
-      settings,
-      instances,
-      contexts,
-      policyOf,
-    }),
+    copies: openCopies({ ...parts, ...opened, config: config.folding.shadow, layers: on, contexts, policyOf }),
     stageOf: stages.of,
     async close() {
       await instances?.close()
     },
+  }
+}
+
+interface InstancesFrom {
+  readonly key: SigningKey | undefined
+  readonly iss: string
+  readonly policies: Policies
+  readonly on: readonly Layer[]
+  /** A policy was registered somewhere. */
+  registered(): void
+}
+
+/** The processes behind native runners; undefined where nothing can be signed, or nobody executes layers. */
+function instancesOf(
+  parts: FoldingParts,
+  { key, iss, policies, on, registered }: InstancesFrom,
+): Instances | undefined {
+  const { config, host, layers, stages, runners, watch } = parts
+  if (!key || !runners.some(({ kind }) => kind === 'native')) return undefined
+  const folded = (): readonly string[] =>
+    on.map(({ name }) => name).filter((name) => !['gateway', 'rolled-back'].includes(stages.of(name).stage))
+  return createInstances({
+    runners,
+    ackKeys: ackKeys(config.runners, { file: host.file }),
+    key,
+    iss,
+    host,
+    policies,
+    layers,
+    watch: {
+      ...watch,
+      registered(runner, report) {
+        registered()
+        watch.registered?.(runner, report)
+      },
+    },
+    standing: { layers: folded },
+  })
+}
+
+/** Sends what runners are asked apart from calls. */
+function posting({ closed }: Host): DecidesParts['post'] {
+  return async ({ line, ackKey }, headers, body) => {
+    if (!ackKey) return undefined
+    const sent = { ...pairs(headers), 'content-type': 'application/json' }
+    const question = { method: 'POST', path: '/decide', headers: sent, body, signed: true, timeoutMs: 2_000 } as const
+    return (await ask({ line, closed }, question)).header('x-layer-ack')
   }
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../plugins/jws-json.ts'
 import type { Collector } from './collect/collector.ts'
 import { anyStratum, type LatencyFlush, p99FromFlushes } from './collect/latency-limits.ts'
 import { type SeenSketches, seenWithin } from './collect/seen-tiers.ts'
-import type { Flush, RolloutView } from './evidence.ts'
+import { type Flush, type RolloutView, shareOfTier } from './evidence.ts'
 import type { FrozenStep } from './frozen-steps.ts'
 
 /** All that one process tells the others of a rollout: cumulative, so that the latest word is enough. */
@@ -48,7 +48,7 @@ export function viewFromReports(
 ): Pick<RolloutView, 'seen' | 'p99'> {
   const { step } = frozen.constants
   // Nothing falls into a share yet in shadow, and everything is compared.
-  const share = (tier: string): number => (step === 'shadow' ? 1 : (shares[tier] ?? 0))
+  const share = (tier: string): number => (step === 'shadow' ? 1 : shareOfTier(shares, tier))
   const latencies = reports.flatMap(({ latency }) => (latency?.step === step ? latency : []))
   const seen = seenWithin(
     share,

@@ -30,6 +30,8 @@ export const atHome: LayerState = {
 
 /** The key under which weights hold the share of callers without a tier. */
 export const noTier = '-'
+/** The key for all tiers alike, where no order of tiers is configured. */
+export const anyTier = '*'
 
 /**
  * The share of each tier at a step, in basis points (`canary.md` §5): internal callers at once, the last tier (VIP) not before the last step,
@@ -39,7 +41,7 @@ export function weightsAt(percent: number, { steps, tiers }: MovePlan): Readonly
   const index = steps.indexOf(percent)
   const last = percent === steps.at(-1)
   const most = last && steps.length > 1 ? 9_800 : percent * 100
-  const weights: Record<string, number> = { [noTier]: most }
+  const weights: Record<string, number> = { [noTier]: most, ...(tiers.length === 0 ? { [anyTier]: most } : {}) }
   for (const [place, tier] of tiers.entries()) {
     const fromEnd = tiers.length - 1 - place
     if (tier === 'internal') weights[tier] = 10_000

@@ -32,6 +32,8 @@ function exercise(metrics: Metrics): void {
   metrics.dropped('traces', 3)
   metrics.fallback('cache', 'runner-error')
   metrics.unacknowledged('postprocess')
+  metrics.shadowCompared('answer', 'equal')
+  metrics.behaviourDrift('gpu-a', 'm', 0.1)
   metrics.decided('cache', 'hold')
   metrics.rolledBack('cache', 'operator')
   metrics.promoted('cache')

@@ -33,7 +33,7 @@ describe('the panic file', () => {
     expect(layerStates(await rig.chat())['postprocess']).toBe('evaporation-complete;by=runner')
     writeFileSync(panicFile, 'the runner lies')
     await stageIs(rig, 'rolled-back')
-    const answer = await rig.chat()
+    const answer = await rig.chat({ messages: [{ role: 'user', content: 'afterwards' }] })
     expect([answer.status, layerStates(answer)['postprocess']]).toEqual([200, 'active;by=gateway'])
     const refused = await rig.move('postprocess', 'shadow')
     expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining('the runner lies')])
@@ -123,7 +123,10 @@ describe('the Kubernetes cluster', () => {
       expect(state.deployment.metadata.resourceVersion).toBe('100')
       const answer = await askRollback(rig, { reason: 'incident 7', kubernetes: true })
       expect(await answer.json()).toMatchObject({
-        kubernetes: { done: true, words: expect.stringMatching(/from revision 7 to revision 6, asked by mia: incident 7$/) },
+        kubernetes: {
+          done: true,
+          words: expect.stringMatching(/from revision 7 to revision 6, asked by mia: incident 7$/),
+        },
       })
       expect(stageOf(rig)).toBe('rolled-back')
       await until(

@@ -8,7 +8,8 @@ const pace = (constants: StageConstants): StageConstants => {
   const { p99Ratio: _, ...needs } = constants.needs
   const few = { calls: 30, units: 1, tenants: 1, dwellMs: 0, perStratum: 1, strata: [], triples: 0 }
   const wide = { differences: 1, overQ95: 1, overQ99: 1, fallbacks: 1, failures: 1 }
-  return { ...constants, needs: { ...needs, ...few, ...wide } }
+  const errors = { ...constants.errors, p0: 0.05, p1: 0.5 }
+  return { ...constants, errors, needs: { ...needs, ...few, ...wide } }
 }
 
 const inShare = { folding: { policy: { stages: [100] } } }

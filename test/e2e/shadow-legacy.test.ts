@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { LegacyReport } from '../../proxy/folding/diff/legacy-agreement.ts'
 import { foldgateHere } from '../../proxy/cli/test-command.ts'
+import type { LegacyReport } from '../../proxy/folding/diff/legacy-agreement.ts'
 import { completion, fault, streamed } from '../support/chat-replies.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
-import { startStack, type Stack } from './stack.ts'
+import { type Stack, startStack } from './stack.ts'
 
 async function startBeside(upstream: Upstream): Promise<Stack> {
   return startStack({
@@ -11,8 +11,16 @@ async function startBeside(upstream: Upstream): Promise<Stack> {
   })
 }
 
-function ask({ gateway, key }: Stack, body: object | string = {}, headers: Record<string, string> = {}): Promise<Response> {
-  const asked = { model: 'echo', messages: [{ role: 'user', content: 'hello' }], ...(typeof body === 'string' ? {} : body) }
+function ask(
+  { gateway, key }: Stack,
+  body: object | string = {},
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const asked = {
+    model: 'echo',
+    messages: [{ role: 'user', content: 'hello' }],
+    ...(typeof body === 'string' ? {} : body),
+  }
   return fetch(`${gateway.url}/v1/chat/completions?a=b`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, 'user-agent': 'tester', ...headers },
@@ -35,10 +43,18 @@ describe('while the existing chain serves', () => {
     const body = '{ "model" : "echo",\n "messages":[{"role":"user","content":"hello"}] , "new_member": 1 }'
     const response = await ask(stack, body, { 'x-own': 'yes', 'x-execution-context': 'mine' })
     const text = await response.text()
-    expect([response.status, JSON.parse(text)]).toMatchObject([200, { odd: [1, 2.5], choices: [{ message: { content: 'from the old chain' } }] }])
+    expect([response.status, JSON.parse(text)]).toMatchObject([
+      200,
+      { odd: [1, 2.5], choices: [{ message: { content: 'from the old chain' } }] },
+    ])
     const sent = await upstream.request(0)
     expect([sent.path, sent.body.toString()]).toEqual(['/team/v1/chat/completions?a=b', body])
-    expect(sent.headers).toMatchObject({ 'x-own': 'yes', 'x-from': 'foldgate', 'user-agent': 'tester', authorization: `Bearer ${stack.key}` })
+    expect(sent.headers).toMatchObject({
+      'x-own': 'yes',
+      'x-from': 'foldgate',
+      'user-agent': 'tester',
+      authorization: `Bearer ${stack.key}`,
+    })
     expect(sent.headers).not.toHaveProperty('x-execution-context')
     expect(response.headers.get('x-layer-status')).toContain('auth=evaporation-bypassed;by=none')
     expect(await stack.asked()).toBe(0)
@@ -70,7 +86,7 @@ describe('while the existing chain serves', () => {
     expect(report.statuses).toEqual({ '2xx→401': 1, '401→2xx': 1 })
     expect(report.layers['auth']).toMatchObject({ agrees: 0, hard: 2, f1: { 'auth-false-allow': 1 } })
     const { code, out } = await foldgateHere(['diff', '--legacy', '--admin', stack.gateway.adminUrl])
-    expect([code, out]).toEqual([0, expect.stringMatching(/2 calls served by the existing chain[^]*401→2xx/)])
+    expect([code, out]).toEqual([0, expect.stringMatching(/2 calls served by the existing chain.*401→2xx/s)])
   })
 
   it('a chain that is away is said as what it is', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { CallEnd } from '../../proxy/telemetry/call-span.ts'
 import { type Fault, startFaultyRunner } from './faulty-runner.ts'
 import { type FoldingRig, startFoldingRig } from './folding-rig.ts'
 import { stagesWith, viewOf } from './shadow-rig.ts'
@@ -28,7 +27,8 @@ async function startCanary(share: number): Promise<FoldingRig & { plant(fault: F
 const twoRoles: Fault = ({ path }) =>
   path.startsWith('/v1/')
     ? (answer) => {
-        answer.body = (part) => Buffer.from(part.toString('utf8').replaceAll('{"content"', '{"role":"assistant","content"'))
+        answer.body = (part) =>
+          Buffer.from(part.toString('utf8').replaceAll('{"content"', '{"role":"assistant","content"'))
       }
     : undefined
 
@@ -36,7 +36,7 @@ describe('streams of a canary', () => {
   it('that break nothing are looked at, and go on byte for byte', async () => {
     await using rig = await startCanary(100)
     const one = await (await rig.chat({ ...stream, seed: 1 })).text()
-    expect(one).toMatch(/"usage":\{[^]*data: \[DONE\]\n\n$/)
+    expect(one).toMatch(/"usage":\{.*data: \[DONE\]\n\n$/s)
     await (await rig.chat({ stream: true })).text()
     await (await rig.chat()).text()
     const { streams } = await viewOf(rig)
@@ -46,15 +46,13 @@ describe('streams of a canary', () => {
     })
   })
 
-  it('that break what holds of every stream are told by the span of the call', async () => {
+  it('that break what holds of every stream are counted by what they break, and go on all the same', async () => {
     await using rig = await startCanary(100)
-    const ends: CallEnd[] = []
     rig.plant(twoRoles)
     const response = await rig.chat(stream)
     expect(await response.text()).toContain('[DONE]')
     const { streams } = await viewOf(rig)
     expect(streams.canary).toMatchObject({ checked: 1, broken: { 'role-first/twice': 1 } })
-    expect(ends).toEqual([])
   })
 
   it('are held against those beside it, which are looked at just as much', async () => {

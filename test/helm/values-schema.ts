@@ -25,7 +25,12 @@ export function valuesSchema(valuesFile: string, gateway: JsonSchema): JsonSchem
   const shape = schemaFromNode(contents, '', { 'gateway.config': configSchema(gateway) })
   // Helm adds global for parent charts.
   const properties = { ...(shape['properties'] as object), global: { type: 'object' } }
-  return { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the chart foldgate', ...shape, properties }
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Values of the chart foldgate',
+    ...shape,
+    properties,
+  }
 }
 
 function schemaFromNode(node: unknown, path: string, known: Readonly<Record<string, JsonSchema>>): JsonSchema {

@@ -24,7 +24,7 @@
   {{- $_ := set $config "store" (dict "kind" "redis" "url" (include "foldgate.redisUrl" .)) -}}
 {{- end -}}
 {{- $folding := default dict $config.folding -}}
-{{- $several := or (eq .Values.mode "sidecar") .Values.autoscaling.enabled (gt (int .Values.gateway.replicas) 1) -}}
+{{- $several := or (gt (include "foldgate.replicas" . | int) 1) (include "foldgate.scales" .) -}}
 {{- $shared := eq (dig "kind" "embedded" (default dict $config.store)) "redis" -}}
 {{- if and $several (not $shared) $config.signing (not $folding.peers) -}}
   {{- $_ := set $folding "peers" (list (printf "%s-peers" (include "foldgate.fullname" .))) -}}

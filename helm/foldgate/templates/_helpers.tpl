@@ -46,6 +46,15 @@ labels:
 {{- if or $kubernetes.rollback $kubernetes.events }}true{{ end -}}
 {{- end -}}
 
+{{- /* A sidecar has as many as there are runners. */ -}}
+{{- define "foldgate.replicas" -}}
+{{- ternary .Values.runner.replicas .Values.gateway.replicas (eq .Values.mode "sidecar") -}}
+{{- end -}}
+
+{{- define "foldgate.scales" -}}
+{{- if and .Values.autoscaling.enabled (eq .Values.mode "standalone") }}true{{ end -}}
+{{- end -}}
+
 {{- define "foldgate.graceSeconds" -}}
 {{- $drain := .Values.gateway.config.drain -}}
 {{- div (add ($drain.delayMs | int64) ($drain.graceMs | int64) 15999) 1000 -}}

@@ -1,7 +1,7 @@
 import type { Layer } from '../../../plugins/layer.ts'
-import { type LayerStage, sayStage } from '../../../plugins/stage.ts'
+import { isMoving, type LayerStage, sayStage } from '../../../plugins/stage.ts'
 import { type Boundary, createBoundary } from '../diff/boundary.ts'
-import type { Comparison, SkipReason } from '../diff/comparison.ts'
+import { answerLayer, type Comparison, type SkipReason } from '../diff/comparison.ts'
 import { type BookSnapshot, type ComparisonBook, createComparisonBook } from '../diff/comparison-book.ts'
 import { createIgnores, type Ignores } from '../diff/ignore-rules.ts'
 import { strataFromCall } from '../diff/strata.ts'
@@ -132,7 +132,9 @@ function note(desk: Desk, { comparison, rollout }: Omit<Compared, 'as'>, setting
   desk.ignores = settings.ignores
   const as = desk.book.add(comparison)
   if (comparison.verdict !== 'skipped' || comparison.reason !== 'not-drawn') desk.parts.counted(layer, as)
-  for (const hears of desk.listeners) hears({ comparison, as, rollout })
+  // The rollout of a call is about the layer that moves; what the others say of themselves is no evidence for it.
+  const about = layer === answerLayer || isMoving(standing) ? rollout : undefined
+  for (const hears of desk.listeners) hears({ comparison, as, rollout: about })
 }
 
 /** The book outlives configurations, and each brings rules of its own. */

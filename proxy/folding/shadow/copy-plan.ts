@@ -35,7 +35,10 @@ export function planOf({ fold, source, attempts }: CallRecord, { layers, acting 
   const decides = fold.modes.get(moving) === 'enforce' || fold.fallbacks.size > 0
   if (decides || !inner || !before || inner.route === 'embeddings') return undefined
   const here = layers.filter(({ name }) => fold.decided.has(name))
-  const native = layers.filter(({ name }) => fold.modes.get(name) === 'enforce').map(({ name }) => name)
+  // Two copies of one call would answer each other out of a cache: only one that moves is asked.
+  const native = layers
+    .filter(({ name, answers }) => !answers && fold.modes.get(name) === 'enforce')
+    .map(({ name }) => name)
   const askOf = (call: Call, names: ReadonlySet<string>, attempt: number): CopyAsk => {
     const left = here.filter(({ name }) => !names.has(name))
     return {
