@@ -83,6 +83,9 @@ export async function openConfigured(parts: ConfiguredParts): Promise<Configured
   watch.shadow.comparing.listen(({ comparison, as, rollout }) => {
     if (rollout !== undefined) parts.collector.compared(rollout, comparison, as)
   })
+  watch.shadow.listenPairs(({ rollout, outcome }) => {
+    if (rollout !== undefined) parts.collector.paired(rollout, outcome)
+  })
   const lasting = {
     ...parts,
     tokens,

@@ -1,5 +1,3 @@
-import { Agent, request } from 'undici'
-
 /** Calls that go on until they are stopped, and what came of them. */
 export interface DemoLoad {
   readonly calls: number
@@ -14,22 +12,20 @@ export interface DemoLoad {
 
 const lanes = 12
 
-/** Begins to call a gateway, a dozen calls at a time, each in a conversation of its own. `isOut` reads the status of the layer. */
+/** Begins to call a gateway, a dozen calls at a time, each in a conversation of its own. */
 export function startDemoLoad(url: string, layer: string): DemoLoad {
-  const agent = new Agent({ connections: lanes, pipelining: 1 })
   let [calls, canary, failed, number, going] = [0, 0, 0, 0, true]
   const call = async (): Promise<void> => {
     const id = number++
-    const { statusCode, headers, body } = await request(`${url}/v1/chat/completions`, {
-      dispatcher: agent,
+    const answer = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-conversation-id': `demo-${id}` },
       body: JSON.stringify({ model: 'demo', max_tokens: 8, messages: [{ role: 'user', content: `number ${id}` }] }),
     })
-    await body.dump()
+    await answer.arrayBuffer()
     calls++
-    if (statusCode !== 200) failed++
-    const status = String(headers['x-layer-status'] ?? '')
+    if (answer.status !== 200) failed++
+    const status = answer.headers.get('x-layer-status') ?? ''
     if (new RegExp(`${layer}=(evaporation-accelerating|fallback)`).test(status)) canary++
   }
   const lane = async (): Promise<void> => {
@@ -52,7 +48,6 @@ export function startDemoLoad(url: string, layer: string): DemoLoad {
     async stop() {
       going = false
       await Promise.all(running)
-      await agent.close()
     },
   }
 }

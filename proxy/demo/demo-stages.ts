@@ -1,3 +1,4 @@
+import { gatewayError } from '../../plugins/errors.ts'
 import { sayStage } from '../../plugins/stage.ts'
 import type { EvidenceView } from '../admin/operations.ts'
 import { type StageConstants, stageConstants } from '../folding/stage-constants.ts'
@@ -30,7 +31,7 @@ export function createStageClient({ setup, stages, adminUrl }: Gateway, scale: n
       headers: { 'content-type': 'application/json' },
       body,
     })
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    if (!answer.ok) throw gatewayError('internal', `${path}: ${answer.status} ${await answer.text()}`)
   }
   const ask = (verb: string): Promise<void> => post(`/-/layers/${demoLayer}/${verb}`)
   return {

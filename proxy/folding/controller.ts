@@ -92,6 +92,7 @@ export function createController(parts: ControllerParts): Controller {
     return { layer, state, step, frozen: await freezing.of(state.rolloutId, step) }
   }
   const turn = async (): Promise<void> => {
+    await stages.catchUp()
     const judged = await judgedNow()
     for (const name of records.keys()) if (name !== judged?.layer) records.delete(name)
     if (!judged) return

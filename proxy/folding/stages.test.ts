@@ -36,6 +36,50 @@ async function stages(configured = {}): Promise<{ stages: Stages; heard: StageCh
 
 const said = ({ stages: made }: { stages: Stages }): string[] => all.map(({ name }) => sayStage(made.of(name)))
 
+describe('a configured stage', () => {
+  async function unled() {
+    const clock = createManualClock()
+    const state = createEmbeddedState({ replica: createReplica('r1', clock.now()), log: silent })
+    let leads = false
+    const made = createStages({
+      state: {
+        ...state,
+        get known() {
+          return state.known
+        },
+        lead: () => (leads ? state.lead() : undefined),
+      },
+      clock,
+      artifactOf: () => 'a',
+      changed: () => undefined,
+    })
+    await made.configure({ layers: all, stages: { postprocess: 'native' }, steps, tiers })
+    return { clock, stages: made, elect: () => (leads = true) }
+  }
+
+  it('that nobody could write yet is written by whoever leads first', async () => {
+    const { stages: made, elect } = await unled()
+    await made.catchUp()
+    expect(sayStage(made.of('postprocess'))).toBe('gateway')
+    elect()
+    await made.catchUp()
+    expect(sayStage(made.of('postprocess'))).toBe('native')
+  })
+
+  it('is not brought back a minute later, nor over what was done in the meantime', async () => {
+    const late = await unled()
+    late.clock.advance(61_000)
+    late.elect()
+    await late.stages.catchUp()
+    expect(sayStage(late.stages.of('postprocess'))).toBe('gateway')
+    const moved = await unled()
+    moved.elect()
+    await moved.stages.ask('shadow', 'postprocess', by)
+    await moved.stages.catchUp()
+    expect(sayStage(moved.stages.of('postprocess'))).toBe('shadow')
+  })
+})
+
 describe('a layer on its way', () => {
   it('goes shadow, then each share in turn, then native', async () => {
     const made = await stages()

@@ -47,6 +47,8 @@ export interface Stages {
   isHeld(layer: string): boolean
   /** Throws `stage_refused` for stages that are not legal. A layer whose configured stage is another than before goes there. */
   configure(config: StageConfig): Promise<readonly StageChange[]>
+  /** What was configured while nobody led is done now, if this replica leads and nobody has done it in the meantime. */
+  catchUp(): Promise<void>
   /** Does what is asked, whole or not at all. Throws `stage_refused` saying why not, and `not_found`. */
   ask(verb: StageVerb, layer: string, by: ChangedBy, evidence?: unknown): Promise<Changed>
   /** More of the last tier in the last step; false when all of it is in. */
@@ -74,12 +76,19 @@ export interface StagesParts {
   unconfirmed?(layers: readonly string[], by: ChangedBy, outcome: TripOutcome): void
 }
 
+const byConfiguration: ChangedBy = { actor: 'configuration', reason: 'as configured' }
+/** For so long a configured stage waits for somebody to lead, in milliseconds. */
+const waitsMs = 60_000
+
 /** Makes {@link Stages} over the shared state. */
 export function createStages({ state, clock, artifactOf, changed, blocked, unconfirmed }: StagesParts): Stages {
   let config: StageConfig = { layers: [], stages: {}, steps: [100], tiers: [] }
   let version = 0
   let before: StageDocument = state.known
   let effective = homeward(config.layers, before)
+  /** Configured stages that could not be written, since nobody led yet. */
+  let waiting = new Map<string, { readonly rollout: string; readonly until: number }>()
+  const rolloutOf = (layer: string): string => state.known.layers[layer]?.rolloutId ?? ''
   const stateOf = (layer: string): LayerState => effective.get(layer) ?? atHome
   const refresh = (document: StageDocument): void => {
     const was = effective
@@ -159,10 +168,9 @@ export function createStages({ state, clock, artifactOf, changed, blocked, uncon
         const stage = given.stages[name] ?? 'gateway'
         return name in asked ? asked[name] !== stage : stage !== 'gateway' && !state.known.layers[name]
       })
-      const by = { actor: 'configuration', reason: 'as configured' }
       const next: Record<string, LayerState> = {}
       for (const { name } of fresh)
-        next[name] = startedAt(given.stages[name] ?? 'gateway', { ...nextFrom(name, by), plan: given })
+        next[name] = startedAt(given.stages[name] ?? 'gateway', { ...nextFrom(name, byConfiguration), plan: given })
       const stageOf = (name: string): LayerState => next[name] ?? state.known.layers[name] ?? atHome
       const fault = stagesFault(given.layers, stageOf)
       if (fault) throw gatewayError('stage_refused', fault)
@@ -171,7 +179,24 @@ export function createStages({ state, clock, artifactOf, changed, blocked, uncon
         stages: { ...Object.fromEntries(given.layers.map(({ name }) => [name, 'gateway' as const])), ...given.stages },
       }
       refresh(state.known)
-      return Object.keys(next).length > 0 && state.lead() ? write(next, by) : []
+      waiting = new Map()
+      if (Object.keys(next).length === 0) return []
+      if (state.lead()) return write(next, byConfiguration)
+      for (const name of Object.keys(next))
+        waiting.set(name, { rollout: rolloutOf(name), until: clock.now() + waitsMs })
+      return []
+    },
+    async catchUp() {
+      if (waiting.size === 0 || !state.lead()) return
+      const due = [...waiting].filter(
+        ([name, { rollout, until }]) => clock.now() < until && rolloutOf(name) === rollout,
+      )
+      waiting = new Map()
+      const next = Object.fromEntries(
+        due.map(([name]) => [name, startedAt(config.stages[name] ?? 'gateway', nextFrom(name, byConfiguration))]),
+      )
+      requireLegal(next)
+      if (due.length > 0) await write(next, byConfiguration)
     },
     async ask(verb, layer, by, evidence) {
       if (!config.layers.some(({ name }) => name === layer)) {

@@ -4,9 +4,7 @@ import { helmAvailable, only, type Rendered, render } from './chart.ts'
 
 const rights = (objects: readonly Rendered[]) => objects.filter(({ apiVersion }) => apiVersion.startsWith('rbac.'))
 
-/** Whether the schema knows the section depends on the version; what the templates make of it does not. */
-const renderWith = (kubernetes: Record<string, unknown>) =>
-  render({ gateway: { config: { folding: { kubernetes } } } }, '--skip-schema-validation')
+const renderWith = (kubernetes: Record<string, unknown>) => render({ gateway: { config: { folding: { kubernetes } } } })
 
 describe.skipIf(!helmAvailable)('rights in the cluster', () => {
   test('there are none, and no token, unless they are asked for', async () => {
