@@ -23,7 +23,7 @@ export async function execute(route: Route, asked: Asked, room: Room): Promise<A
   const onUsage = (usage: Usage): void => {
     if (call.parsed) execution.learn(context.shadow ? 'copy' : 'runner', call.request, usage)
   }
-  const inside = createInside({ room, route, metered: meters(seats, room), onUsage })
+  const inside = createInside({ room, route, metered: meters(seats, room), enforces: enforced(seats, room), onUsage })
   const said = createSaying(opened, { inside, room })
   try {
     const turn = { inside: inside.answer, witness: said.acknowledging.witness }
@@ -58,6 +58,12 @@ async function nothingInside(): Promise<Reply> {
 
 function meters(seats: readonly Seated<Mode>[], { execution }: Room): boolean {
   return seats.some(({ name }) => execution.layers.find((layer) => layer.name === name)?.meters)
+}
+
+/** What layers that decide here enforce of a body themselves, whatever the engine can. */
+function enforced(seats: readonly Seated<Mode>[], { execution }: Room): readonly string[] {
+  const deciding = new Set(seats.flatMap(({ name, mode }) => (mode === 'enforce' ? [name] : [])))
+  return execution.layers.flatMap(({ name, enforces }) => (deciding.has(name) ? (enforces ?? []) : []))
 }
 
 /** The acknowledgement of one call, as text. */

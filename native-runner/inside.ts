@@ -6,7 +6,7 @@ import { type Reply, replyFromBytes } from '../plugins/reply.ts'
 import type { Body, Usage } from './engine.ts'
 import { isObject } from './fields.ts'
 import { type Generation, generationFrom } from './generation.ts'
-import { isRefusal, type Refusal, refusal, refusalFrom } from './refusal.ts'
+import { bodyFromRefusal, isRefusal, type Refusal, refusal, refusalFrom } from './refusal.ts'
 import type { Room, Route } from './routes/route.ts'
 import { begun, streamHeaders, wholeEvents } from './stream.ts'
 import { wholeFromPieces } from './whole.ts'
@@ -34,6 +34,8 @@ export interface InsideParts {
   readonly onUsage: (usage: Usage) => void
   /** Streams bear a usage chunk for the layers, although the client did not ask for one. */
   readonly metered: boolean
+  /** Members of the body that a layer here enforces itself: an engine that refuses one is asked once more without it. */
+  readonly enforces: readonly string[]
 }
 
 /** Makes the {@link Inside} of one call. What the engine refuses is thrown as `GatewayError` with the refusal as its cause. */
@@ -50,9 +52,13 @@ export function createInside(parts: InsideParts): Inside {
     spent: () => spent,
     async answer(call) {
       try {
-        return await answer(call, parts, note)
+        return await answer(call, { ...parts, without: [] }, note)
       } catch (reason) {
-        throw errorFromEngine(reason, call.signal)
+        const without = refusedMembers(reason, parts.enforces)
+        if (without.length === 0) throw errorFromEngine(reason, call.signal)
+        return answer(call, { ...parts, without }, note).catch((again: unknown) => {
+          throw errorFromEngine(again, call.signal)
+        })
       }
     },
   }
@@ -60,9 +66,22 @@ export function createInside(parts: InsideParts): Inside {
 
 type Note = (usage: Usage) => void
 
-async function answer(call: Call, parts: InsideParts, note: Note): Promise<Reply> {
+/** The members among those given that an engine has refused. Nothing was made by then: what it refuses it refuses at once. */
+function refusedMembers(reason: unknown, members: readonly string[]): readonly string[] {
+  if (!isRefusal(reason) || (reason.status !== 400 && reason.status !== 422)) return []
+  const said = `${reason.message} ${JSON.stringify(bodyFromRefusal(reason))}`
+  return members.filter((member) => said.includes(member))
+}
+
+interface Asking extends InsideParts {
+  /** Members that the engine is not told. */
+  readonly without: readonly string[]
+}
+
+async function answer(call: Call, parts: Asking, note: Note): Promise<Reply> {
   if (call.route === 'embeddings' || call.route === 'models') return document(call, parts, note)
-  const body = withoutDirectives(withTarget(call, await served(parts)))
+  const told = withoutDirectives(withTarget(call, await served(parts)))
+  const body = Object.fromEntries(Object.entries(told).filter(([member]) => !parts.without.includes(member)))
   const kind = call.route === 'completions' ? 'completion' : 'chat'
   const wish = { kind, body, signal: call.signal, metered: parts.metered } as const
   const generation = await generationFrom(wish, parts.room)

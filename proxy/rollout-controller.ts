@@ -34,7 +34,7 @@ export function startRolloutController(parts: RolloutControllerParts): Controlle
     layers: layers.map(({ name }) => name),
     autopilot: () => setup().config.folding.policy.autopilot,
     cacheTtlMs: () => cacheTtlMs(setup().config),
-    ignores: () => 0,
+    ignores: (layer) => setup().folding.shadow.comparing.ignores.blocking(layer, parts.clock.now()).length,
     ...(pace ? { pace } : {}),
     allows: outside.allows,
     decided(said) {

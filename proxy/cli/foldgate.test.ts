@@ -14,7 +14,7 @@ test('help lists every verb that is there and no other, and each explains itself
   const verbs = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((match) => match[1] as string)
   expect(verbs).toEqual([
     ...['serve', 'check', 'compile', 'runner', 'status', 'layers', 'explain', 'history', 'diff', 'evidence'],
-    ...['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback', 'doctor', 'drain', 'key'],
+    ...['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback', 'doctor', 'drain', 'key', 'demo'],
   ])
   const helps = await Promise.all(
     verbs.filter((verb) => verb !== 'runner').map((verb) => foldgateHere([verb, '--help'])),

@@ -24,7 +24,7 @@ export async function demoCanary(options: DemoOptions): Promise<boolean> {
     say(
       `Rates that the tests tell apart are ${scale} times the real ones, for this takes fewer calls; --real has them as they are.`,
     )
-  const house = await openDemoHouse(seeded(1), options.scale)
+  const house = await openDemoHouse(options.scale)
   const load = startDemoLoad(house.gateway.url, demoLayer)
   try {
     const scene: Scene = { ...options, house, load, stages: createStageClient(house.gateway, options.scale) }
@@ -123,15 +123,4 @@ function lineOf({ stage, fault, back, ms, calls, canary, expected, failed, why }
   const after = back ? `${(ms / 1_000).toFixed(2)} s` : 'not taken back'
   const numbers = `${String(calls).padStart(10)}  ${String(canary).padStart(13)}  ${expected.toFixed(0).padStart(8)}  ${String(failed).padStart(6)}`
   return `${`${stage} %`.padEnd(7)} ${`${fault} %`.padEnd(7)} ${after.padEnd(18)} ${numbers}  ${why}`
-}
-
-/** Random numbers that are the same in every run (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -24,7 +24,7 @@ export const demoLayer = 'postprocess'
 export const demoShares = [1, 10, 50, 100] as const
 
 /** Starts a {@link DemoHouse}. Throws `runner_unreachable` where a runner does not start. */
-export async function openDemoHouse(random: () => number, scale: number): Promise<DemoHouse> {
+export async function openDemoHouse(scale: number): Promise<DemoHouse> {
   const stack = new AsyncDisposableStack()
   try {
     const dir = mkdtempSync(join(tmpdir(), 'foldgate-demo-'))
@@ -32,7 +32,7 @@ export async function openDemoHouse(random: () => number, scale: number): Promis
     for (const name of ['signing.key', 'runner.key'])
       writeFileSync(join(dir, name), randomBytes(32).toString('base64url'), { mode: 0o600 })
     const [steady, second] = [await startedRunner(stack, dir), await startedRunner(stack, dir)]
-    const shaky = await openShakyLine(second.url, random)
+    const shaky = await openShakyLine(second.url)
     stack.defer(() => shaky.close())
     const loaded = loadedFor(dir, { steady: steady.url, shaky: shaky.url })
     const gateway = await startGateway({

@@ -9,11 +9,11 @@ export interface ShakyLine {
   close(): Promise<void>
 }
 
-/** Opens a {@link ShakyLine} to a runner, on a free port of the loopback interface. What breaks is chosen by `random`, 0 to 1. */
-export async function openShakyLine(target: string, random: () => number): Promise<ShakyLine> {
+/** Opens a {@link ShakyLine} to a runner, on a free port of the loopback interface. What breaks is chosen at random. */
+export async function openShakyLine(target: string): Promise<ShakyLine> {
   let share = 0
   const server = createServer((request, response) => {
-    const breaks = request.headers['x-execution-context'] !== undefined && random() < share
+    const breaks = request.headers['x-execution-context'] !== undefined && Math.random() < share
     if (breaks && request.url?.startsWith('/v1/')) {
       request.resume()
       response.writeHead(500, { 'content-type': 'application/json' })

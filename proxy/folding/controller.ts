@@ -42,8 +42,8 @@ export interface ControllerParts {
   autopilot(): boolean
   /** How long answers live in the cache, in milliseconds, where it is on. */
   cacheTtlMs(): number | undefined
-  /** Active rules that ignore a hard difference. */
-  ignores(): number
+  /** Active rules that ignore a hard difference of a layer. */
+  ignores(layer: string): number
   /** Changes the constants of a step before they are frozen: for demonstrations and tests. */
   pace?(constants: StageConstants): StageConstants
   /** Whether nothing outside speaks against a promotion; asked again a second later while it does not know. Default: nothing does. */
@@ -197,7 +197,7 @@ function viewOf(
     ...(tripped ? { tripped: { fuse: 'F12', reason: tripped.reason, at: tripped.at } } : {}),
     ...(state.held ? { operator: { verb: 'hold', actor: state.actor, reason: state.reason } } : {}),
     incident: known.hold !== '' || blind,
-    ignores: parts.ignores(),
+    ignores: parts.ignores(layer),
     cusumPeak: 0,
     ...viewFromReports(reports, { shares, frozen }),
   }

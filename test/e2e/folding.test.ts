@@ -21,3 +21,18 @@ describe('all layers native', () => {
     expect(layerStates(response)['cache']).toBe('evaporation-bypassed;by=none')
   })
 })
+
+it('JSON mode is served alike on both sides by an engine that has none: the layer that decides enforces it', async () => {
+  const ask = { response_format: { type: 'json_object' }, messages: [{ role: 'user', content: '{"a":1}' }] }
+  const answers: unknown[] = []
+  for (const stages of [{}, allNative]) {
+    await using rig = await startFoldingRig({ stages })
+    const response = await rig.chat(ask)
+    const { choices } = (await response.json()) as { choices: { message: { content: string } }[] }
+    answers.push([response.status, choices[0]?.message.content])
+  }
+  expect(answers).toEqual([
+    [200, '{"a":1}'],
+    [200, '{"a":1}'],
+  ])
+})

@@ -83,7 +83,7 @@ export function latchedLayers(layers: Layers, tripped: Trips): Layers {
 
 function rolledBack(layer: LayerState, tripped: Trips): LayerState {
   const { reason, actor, at } = tripped[layer.rolloutId] as Trip
-  return { ...layer, stage: 'rolled-back', weights: {}, reason, actor, startedAt: at }
+  return { ...layer, stage: 'rolled-back', weights: {}, held: false, reason, actor, startedAt: at }
 }
 
 /** Both sets of trips; where both know one, the earlier word stays, so that any order gives the same. */

@@ -21,6 +21,7 @@ local function latch(doc, changes)
       local from = cjson.decode(cjson.encode(layer))
       layer.stage = 'rolled-back'
       layer.weights = {}
+      layer.held = false
       layer.reason = trip.reason
       layer.actor = trip.actor
       layer.startedAt = trip.at
