@@ -11,6 +11,7 @@ import { sayStage, stageNumber, weightOf } from '../plugins/stage.ts'
 import { createTokenEstimator } from '../plugins/token-estimator.ts'
 import type { Collector } from './folding/collect/collector.ts'
 import { createDraws } from './folding/draws.ts'
+import { createEjections, type Ejections } from './folding/ejections.ts'
 import { type OpenedState, openState } from './folding/open-stages.ts'
 import { createStages, type StageChange, type Stages } from './folding/stages.ts'
 import type { Replica } from './folding/state/replica.ts'
@@ -27,6 +28,7 @@ export interface Configured {
   readonly setup: () => Setup
   readonly live: LiveConfig
   readonly stages: Stages
+  readonly ejections: Ejections
   readonly opened: OpenedState
   /** A file named in the configuration, relative to it. */
   file(path: string): Buffer
@@ -79,6 +81,7 @@ export async function openConfigured(parts: ConfiguredParts): Promise<Configured
     await stages.configure({ layers: movableLayers(config, layers), stages: configured, ...plan })
     current = config
   }
+  const ejections = createEjections(parts.replica.id)
   const watch = watchFor(metrics, log)
   watch.shadow.comparing.listen(({ comparison, as, rollout }) => {
     if (rollout !== undefined) parts.collector.compared(rollout, comparison, as)
@@ -94,6 +97,7 @@ export async function openConfigured(parts: ConfiguredParts): Promise<Configured
     secretFile,
     stages,
     draws: createDraws(parts.collector, stages),
+    ejections,
     watch,
   }
   await stand(first)
@@ -128,5 +132,5 @@ export async function openConfigured(parts: ConfiguredParts): Promise<Configured
       else log.error({ by, faults }, 'configuration refused; the one before it stays in use')
     },
   })
-  return { setup: () => setup, live, file, stages, opened }
+  return { setup: () => setup, live, file, stages, ejections, opened }
 }

@@ -12,7 +12,7 @@ import type { Metrics } from './telemetry/metrics.ts'
 
 /** What of a gateway judges its rollouts. */
 export interface RolloutControllerParts {
-  readonly configured: Pick<Configured, 'setup' | 'stages'>
+  readonly configured: Pick<Configured, 'setup' | 'stages' | 'ejections'>
   readonly collector: Collector
   readonly replica: Replica
   readonly clock: Clock
@@ -25,11 +25,12 @@ export interface RolloutControllerParts {
 /** Starts to judge rollouts: decisions are counted, logged and told to those outside. */
 export function startRolloutController(parts: RolloutControllerParts): Controller {
   const { configured, metrics, log, outside, pace } = parts
-  const { setup, stages } = configured
+  const { setup, stages, ejections } = configured
   return createController({
     ...parts,
     replica: parts.replica.id,
     stages,
+    ejections,
     timers: processTimers,
     layers: layers.map(({ name }) => name),
     autopilot: () => setup().config.folding.policy.autopilot,

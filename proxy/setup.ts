@@ -13,6 +13,7 @@ import { createTrustedProxies, type TrustedProxies } from './client-address.ts'
 import type { Draw } from './folding/call-fold.ts'
 import { createIgnores } from './folding/diff/ignore-rules.ts'
 import type { DrawnFrom } from './folding/draws.ts'
+import type { Ejections } from './folding/ejections.ts'
 import { type FoldingParts, type OpenedFolding, openFolding } from './folding/open.ts'
 import type { Stages } from './folding/stages.ts'
 import { createStatusBook, type StatusBook } from './layer-status.ts'
@@ -40,6 +41,8 @@ export interface Lasting {
   readonly stages: Stages
   /** Notes to which arm of a rollout a call belongs. */
   draws(record: DrawnFrom): Draw
+  /** Places that were taken out of a canary. */
+  readonly ejections: Ejections
   readonly watch: FoldingParts['watch']
 }
 
@@ -113,8 +116,19 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     insideDigest: createInsideDigest(all, acting),
   }
   await openLayers(config, host, acting)
-  const { stages, watch, secretFile } = lasting
-  const folding = openFolding({ config, names, host, layers: all, acting, runners, stages, secretFile, watch })
+  const { stages, watch, secretFile, ejections } = lasting
+  const folding = openFolding({
+    config,
+    names,
+    host,
+    layers: all,
+    acting,
+    runners,
+    stages,
+    secretFile,
+    watch,
+    ejections,
+  })
   processes.folding = folding
   const legacy = legacyOf(config, acting, lasting)
   const tightening = openTightening(config, acting, { layers: all, host })

@@ -7,6 +7,7 @@ import type { Decision } from './decision.ts'
 import { type DecisionRecord, recordedDecision } from './decision-record.ts'
 import { layerUnits } from './draw.ts'
 import { stepOf } from './draws.ts'
+import type { Ejections } from './ejections.ts'
 import type { RolloutView } from './evidence.ts'
 import type { RolloutStep } from './evidence-counts.ts'
 import { evidenceFrom } from './evidence-merge.ts'
@@ -32,6 +33,8 @@ export interface Controller {
 export interface ControllerParts {
   readonly stages: Stages
   readonly collector: Collector
+  /** Where places are noted that are taken out of a canary. */
+  readonly ejections: Ejections
   readonly replica: string
   readonly clock: Clock
   readonly timers: Timers
@@ -104,7 +107,8 @@ export function createController(parts: ControllerParts): Controller {
     const own = reporter.of(rollout)
     stages.state.publish(rollout, step, own as unknown as JsonObject)
     const leading = stages.state.lead() !== undefined
-    const reports = leading ? await collected(parts, { rollout, step, own }) : [own]
+    // Also who does not lead: alone, one bad replica of many would look like a bad layer.
+    const reports = await collected(parts, { rollout, step, own })
     const flushes = reports.map(({ flush }) => flush)
     const view = viewOf(parts, judged, reports)
     const seen = evidenceFrom(view, flushes)
@@ -115,6 +119,7 @@ export function createController(parts: ControllerParts): Controller {
     const word = `${kind} ${fuse} ${reason}`
     if (kind !== 'continue' && said.get(layer) !== word) parts.decided({ layer, ...record.decision })
     said.set(layer, word)
+    parts.ejections.put(rollout, record.decision.eject)
     await act(parts, judged, { record, leading })
   }
   const looking: Repeating = repeat(timers, everyMs, () => turn().catch((reason: unknown) => failed(parts, reason)))

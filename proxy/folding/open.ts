@@ -11,6 +11,7 @@ import { createContexts } from './context.ts'
 import { createDecides, type Decides, type DecidesParts } from './decides.ts'
 import { createIgnores } from './diff/ignore-rules.ts'
 import { createStratifiedSample } from './diff/stratified-sample.ts'
+import type { Ejections } from './ejections.ts'
 import { createSeatings, overrideOf, type Seating } from './folding.ts'
 import { createFolds, type Folds } from './folds.ts'
 import type { InstanceWatch } from './instance-parts.ts'
@@ -36,6 +37,8 @@ export interface FoldingParts {
   readonly acting: ReadonlyMap<string, Acting>
   readonly runners: readonly RunnerSettings[]
   readonly stages: Stages
+  /** Places that were taken out of a canary; absent: none ever is. */
+  readonly ejections?: Pick<Ejections, 'has'>
   secretFile(path: string): Buffer
   readonly watch: InstanceWatch & { readonly shadow: Shadow }
 }
@@ -99,7 +102,7 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
     folds: createFolds({
       layers: on,
       acting,
-      send: createSendFolded({ order, contexts, policyOf }),
+      send: createSendFolded({ order, contexts, policyOf, ejections: parts.ejections }),
       decides,
       shadow: createShadowSide({ shadow, settings, acting, now: () => host.clock.now() }),
       home,

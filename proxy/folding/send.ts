@@ -14,6 +14,7 @@ import type { PolicyReport } from '../../plugins/policy-report.ts'
 import type { Exchange } from '../exchange.ts'
 import type { CallFold, RunnerSaid } from './call-fold.ts'
 import type { ContextAsk, SealedSend } from './context.ts'
+import type { Ejections } from './ejections.ts'
 import { Fallback } from './fallback.ts'
 import type { Instance } from './instance.ts'
 import type { FoldedPolicy } from './policies.ts'
@@ -24,6 +25,8 @@ export interface SendParts {
   readonly order: readonly string[]
   readonly contexts: (ask: ContextAsk) => SealedSend
   policyOf(route: Route): FoldedPolicy | undefined
+  /** Places that were taken out of a canary. */
+  readonly ejections?: Pick<Ejections, 'has'> | undefined
 }
 
 /** One call, split, on its way to one runner process. */
@@ -104,6 +107,7 @@ async function prepared(parts: Preparing, { call, fold, instance }: FoldedCall, 
   if (!capabilities) throw new Fallback('runner-error', 'the runner has not said what it can do')
   if (!instance.report(policy.digest)) await registered(instance, policy)
   requireAble(instance, policy, fold)
+  requireInCanary(parts, instance, fold)
   const ask = {
     call,
     body,
@@ -141,6 +145,15 @@ function requireAble(instance: Instance, { digest }: FoldedPolicy, fold: CallFol
       first.why.words,
       unable.map(({ name }) => name),
     )
+}
+
+/** What a place that was taken out of a canary would have decided, the gateway decides: nobody counts that against the runner. */
+function requireInCanary({ ejections }: Preparing, { runner }: Instance, { rollout, modes, stages }: CallFold): void {
+  if (rollout === undefined || !ejections?.has(rollout, runner)) return
+  const names = [...modes].flatMap(([name, mode]) =>
+    mode === 'enforce' && stages.get(name) === 'canary' ? [name] : [],
+  )
+  if (names.length > 0) throw new Fallback('operator-disabled', `${runner} was taken out of the canary`, names)
 }
 
 /**

@@ -97,7 +97,10 @@ describe('the other forms of the status line', () => {
   })
 
   it('a fallback is the summary of a call that fell back', async () => {
-    await using rig = await startFoldingRig({ stages: allNative, config: { headers: { layerStatus: 'summary' } } })
+    await using rig = await startFoldingRig({
+      stages: allNative,
+      config: { headers: { layerStatus: 'summary' }, access: { debugScope: 'debug' } },
+    })
     const response = await rig.chat({ execution_context: { debug_force_fallback: true } })
     expect(response.headers.get('x-layer-status')).toBe('fallback')
   })
