@@ -1,3 +1,4 @@
+import { isSampled } from './collect/unit-marks.ts'
 import { addedUp, type Evidence, type Flush, type RolloutView, type UnitCell, type UnitCounts } from './evidence.ts'
 import {
   type Arm,
@@ -18,6 +19,8 @@ import {
  */
 export function evidenceFrom(view: RolloutView, flushes: Iterable<Flush>): Evidence {
   const latest = latestOf(flushes)
+  // Who samples least says for all whose units are looked at.
+  const sampled = Math.min(view.sampled, ...latest.map((flush) => flush.sampled ?? 1))
   const heard: Record<string, number> = {}
   for (const { replica, at } of latest) heard[replica] = Math.max(heard[replica] ?? 0, at)
   // What is in flight in a process that has gone was lost with it.
@@ -25,7 +28,8 @@ export function evidenceFrom(view: RolloutView, flushes: Iterable<Flush>): Evide
   return {
     ...view,
     cells: mergedCells(latest.flatMap(({ cells }) => cells)),
-    units: unitCells(latest.flatMap(({ units }) => units)),
+    sampled,
+    units: unitCells(latest.flatMap(({ units }) => units.filter(({ unit }) => isSampled(unit, sampled)))),
     places: mergedPlaces(latest, new Set(living)),
     shadow: addedUp([noShadow, ...latest.map(({ shadow }) => shadow)]),
     severe: addedUp([noSevere, ...latest.map(({ severe }) => severe)]),

@@ -27,6 +27,8 @@ export interface Flush {
   readonly at: number
   readonly cells: readonly Cell[]
   readonly units: readonly UnitMark[]
+  /** The share of units that this process marks, 0 to 1; default 1. */
+  readonly sampled?: number
   /** Of the current step. */
   readonly places: readonly PlaceCounts[]
   readonly shadow: ShadowCounts

@@ -137,14 +137,13 @@ describe('units', () => {
     expect(units.every(({ unit }) => Number.parseInt(unit[0]!, 16) < 4)).toBe(true)
   })
 
-  it('beyond the room are counted, and said once', () => {
-    const said: string[] = []
-    const collector = collecting({ overflowed: (what) => said.push(what) })
-    for (let unit = 0; unit < most.marks + 3; unit++)
-      collector.assigned(drawnFor({}, { unit: `${unit}`, stream: false }))
-    expect(collector.flush('r1').units).toHaveLength(most.marks)
-    expect(collector.overflow).toEqual({ marks: 3 })
-    expect(said).toEqual(['marks'])
+  it('beyond the room are a sample, and the flush says of what share', () => {
+    const collector = collecting()
+    for (let unit = 0; unit < most.marks + 300; unit++) collector.assigned(drawnFor({ unit }, { stream: false }))
+    const { units, sampled = 1 } = collector.flush('r1')
+    expect(sampled).toBe(0.5)
+    expect(Math.abs(units.length / sampled / (most.marks + 300) - 1)).toBeLessThan(0.06)
+    expect(collector.overflow).toEqual({})
   })
 })
 

@@ -69,6 +69,7 @@ export function createRolloutBook(parts: BookParts, first: StepStart): RolloutBo
     counted: () => ({
       cells: cells.list(),
       units: marks.list(),
+      sampled: marks.share,
       places: places.list((runner) => flying.waitingMs(book.start.step, runner)),
       shadow: shadow.shadow(),
       severe: shadow.severeCounts(),
