@@ -1,6 +1,6 @@
 /**
  * Loaded into a process with `--import`: counts the texts that JSON is read from and written to and that are bodies: those of 5,000 characters and
- * more, and answers and their chunks of whatever length. Contexts and acknowledgements are not among them, probes of runners are. SIGUSR2
+ * more, and answers and their chunks of whatever length. Contexts and acknowledgements are not among them, probes of runners are. SIGALRM
  * prints what was counted since the last one, with its number in front.
  */
 const bodyLength = 5_000
@@ -22,7 +22,7 @@ JSON.stringify = ((value: unknown, ...more: []) => {
   return text as string
 }) as typeof JSON.stringify
 
-process.on('SIGUSR2', () => {
+process.on('SIGALRM', () => {
   console.log(`json ${++times} ${stringify(counted)}`)
   counted = { parses: 0, writes: 0 }
 })

@@ -14,7 +14,7 @@ export function createJsonCounts(process: RunningProcess): () => Promise<JsonCou
   let times = 0
   return async () => {
     times++
-    process.signal('SIGUSR2')
+    process.signal('SIGALRM')
     const [, counts = '{}'] = await process.shows(new RegExp(`json ${times} (.*)`))
     return JSON.parse(counts) as JsonCounts
   }

@@ -42,7 +42,7 @@ async function profileOf(on: Rig, chosen: Case): Promise<Found> {
   })
   await warm(on, subject, load)
   const { process: running, pid } = proxy
-  running.signal('SIGUSR2')
+  running.signal('SIGALRM')
   await running.shows(/profile begun/)
   const before = cpuSecondsByThread(pid)
   const plan = { ...callsTo(subject, load.bodyBytes), ...load, forMs: Number(values.ms) }
@@ -50,7 +50,7 @@ async function profileOf(on: Rig, chosen: Case): Promise<Found> {
   const threads = [...cpuSecondsByThread(pid)].map(
     ([name, used]) => [name, ((used - (before.get(name) ?? 0)) / calls) * 1e6] as const,
   )
-  running.signal('SIGUSR2')
+  running.signal('SIGALRM')
   await running.shows(/profile written/)
   await proxy[Symbol.asyncDispose]()
   return { profile: JSON.parse(readFileSync(file, 'utf8')) as CpuProfile, threads: new Map(threads) }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
 /**
- * Loaded into a process with `--import`: SIGUSR2 begins a CPU profile, the next one writes it to the file in `BENCH_PROFILE`. So start and
+ * Loaded into a process with `--import`: SIGALRM begins a CPU profile, the next one writes it to the file in `BENCH_PROFILE`. So start and
  * compilation stay out of it, which `--cpu-prof` would mix in.
  */
 const session = new Session()
@@ -24,6 +24,6 @@ async function toggle(): Promise<void> {
   running = !running
 }
 
-process.on('SIGUSR2', () => {
+process.on('SIGALRM', () => {
   turn = turn.then(toggle)
 })
