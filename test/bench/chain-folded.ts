@@ -63,7 +63,8 @@ async function start({ rig, names, engine, redis, stack }: FoldedPlan): Promise<
   const { all, authOnRedis, token } = rig.layers
   const layers = { ...all, auth: authOnRedis }
   const upstream = Number(runner.readyMatch[1])
-  const { port, pid } = await rig.gateway({ layers, upstream, redis, native: key })
+  // A database of its own: gateways on one database share their stages, and the unfolded one beside it is such a gateway.
+  const { port, pid } = await rig.gateway({ layers, upstream, redis: `${redis}/1`, native: key })
   const subject = { name: names.folded, port, token, unique: true, pids: [pid, runner.pid] }
   const alone = { name: names.runner, port: upstream, token: secret, unique: true, pids: [runner.pid] }
   const folded = await until(async () => (await unfoldedOf(subject)) === undefined, 'folded', foldsWithinMs).then(
