@@ -61,3 +61,14 @@ export function host(description: string): JsonSchema {
 export function port(description: string, fallback: number): JsonSchema {
   return { type: 'integer', description, default: fallback, minimum: 0, maximum: 65_535 }
 }
+
+/** Headers by name that are added to every call; their values are never shown. */
+export function addedHeaders(): JsonSchema {
+  return {
+    type: 'object',
+    description: 'Headers added to every call to it.',
+    default: {},
+    propertyNames: { pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
+    additionalProperties: { type: 'string', pattern: '^[\\t\\x20-\\x7e]*$', writeOnly: true },
+  }
+}

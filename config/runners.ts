@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../plugins/schema.ts'
-import { entry, integer, milliseconds, oneOf, optionalText, ratio, section, text } from './field.ts'
+import { addedHeaders, entry, integer, milliseconds, oneOf, optionalText, ratio, section, text } from './field.ts'
 
 /** What kind of runner it is: ours, which executes folded layers, or any server with the OpenAI API. */
 export type RunnerKind = 'native' | 'openai'
@@ -67,13 +67,7 @@ const runner: JsonSchema = entry(
       'File with the key sent as Authorization: Bearer on every call without an execution context.',
     ),
     ackKeyFile: optionalText('PEM file of the public key that its acknowledgements are signed with (EdDSA).'),
-    headers: {
-      type: 'object',
-      description: 'Headers added to every call to it.',
-      default: {},
-      propertyNames: { pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
-      additionalProperties: { type: 'string', pattern: '^[\\t\\x20-\\x7e]*$', writeOnly: true },
-    },
+    headers: addedHeaders(),
     connectTimeoutMs: milliseconds('How long connecting may take.', 1_000),
     firstByteTimeoutMs: milliseconds('How long it may think before the first byte of an answer.', 600_000),
     idleTimeoutMs: milliseconds('How long it may be silent inside an answer.', 120_000),

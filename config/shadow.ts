@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../plugins/schema.ts'
-import { entry, integer, list, milliseconds, oneOf, optionalText, ratio, section, text } from './field.ts'
+import { addedHeaders, entry, integer, list, milliseconds, oneOf, optionalText, ratio, section, text } from './field.ts'
 
 /** A difference that somebody has looked at and answers for: it is counted apart until it expires. */
 export interface IgnoredDifference {
@@ -71,13 +71,7 @@ const legacy: JsonSchema = {
   ...entry(
     {
       url: text('Base URL, http or https; the path of a call is put behind it.', '^https?://[^/?#\\s@]+[^?#\\s]*$'),
-      headers: {
-        type: 'object',
-        description: 'Headers added to every call to it.',
-        default: {},
-        propertyNames: { pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
-        additionalProperties: { type: 'string', pattern: '^[\\t\\x20-\\x7e]*$', writeOnly: true },
-      },
+      headers: addedHeaders(),
       apiKeyFile: optionalText("File with a key sent as Authorization: Bearer; null: the caller's own goes on."),
       caFile: optionalText("PEM file of the authorities of its certificate; null: the system's."),
       connectTimeoutMs: milliseconds('How long connecting may take.', 1_000),

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import { boundedBody } from '../plugins/bounded-body.ts'
 import { GatewayError, gatewayError } from '../plugins/errors.ts'
 import type { Http } from '../plugins/host.ts'
 import type { Egress } from './egress.ts'
@@ -19,7 +20,7 @@ export function createEgressHttp(allows: Egress): Http & { close(): Promise<void
       const sent = { method, body, headers: { 'user-agent': 'foldgate', ...headers } }
       try {
         const answer = await request(url, { dispatcher: agent, signal: either, ...sent })
-        const bytes = await bounded(answer.body, maxBytes)
+        const bytes = await boundedBody(answer.body, maxBytes)
         return { status: answer.statusCode, headers: answer.headers as Record<string, string>, body: bytes }
       } catch (cause) {
         if (timeout.aborted) throw gatewayError('runner_timeout', 'a helper service did not answer in time', { cause })
@@ -29,16 +30,4 @@ export function createEgressHttp(allows: Egress): Http & { close(): Promise<void
     },
     close: () => agent.destroy(),
   }
-}
-
-async function bounded(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let length = 0
-  for await (const part of body) {
-    length += part.length
-    if (length > maxBytes)
-      throw gatewayError('runner_protocol', `a helper service answered more than ${maxBytes} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts, length)
 }

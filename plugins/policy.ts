@@ -1,5 +1,4 @@
 import { canonicalDigest } from './canonical.ts'
-import { hexDigestPattern } from './execution-context.ts'
 import { layerNamePattern } from './execution-context-facts.ts'
 import { createSchema, type JsonSchema, sayFault } from './schema.ts'
 
@@ -64,9 +63,3 @@ export function policyFault(value: unknown): string | undefined {
 export function policyDigest(policy: Policy): string {
   return canonicalDigest(policy)
 }
-
-/** Whether a text can be the digest of a policy. */
-export function isPolicyDigest(text: string): boolean {
-  return digestForm.test(text)
-}
-const digestForm = new RegExp(hexDigestPattern)

@@ -95,7 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createDataServer(rooms, config, tlsFiles(config, configured.file))
   await server.listen()
   const controller = startRolloutController({ ...equipment, ...options, configured })
-  equipment.suspects.heard = () => void controller.look()
+  equipment.suspects.heard = soon(() => void controller.look())
   const operations = createOperations({
     setup,
     live,
@@ -162,7 +162,9 @@ async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOption
     version,
     onEnd(end) {
       collector.onEnd(end)
-      if (end.code >= 500 || end.attrs?.['foldgate.fallback.reason'] !== undefined) suspects.heard()
+      const { attrs } = end
+      // Only calls that an arm was drawn for can say anything against it.
+      if (attrs?.['foldgate.rollout'] && (end.code >= 500 || attrs['foldgate.fallback.reason'])) suspects.heard()
     },
     onDropped: (spans) => metrics.dropped('traces', spans),
   })
@@ -201,6 +203,19 @@ type Equipment = Awaited<ReturnType<typeof equip>>
 function tlsFiles({ listen: { tls } }: Config, file: (path: string) => Buffer): TlsFiles | undefined {
   if (!tls) return undefined
   return { cert: file(tls.certFile), key: file(tls.keyFile), ...(tls.caFile ? { ca: file(tls.caFile) } : {}) }
+}
+
+/** Does something 20 ms from now, once for all who ask until then: a storm of failures is no reason to judge without a pause. */
+function soon(action: () => void): () => void {
+  let waiting = false
+  return () => {
+    if (waiting) return
+    waiting = true
+    later(20, () => {
+      waiting = false
+      action()
+    })
+  }
 }
 
 function countMove(metrics: Metrics, { layer, from, to, actor }: StageChange): void {

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici'
+import { boundedBody } from '../plugins/bounded-body.ts'
 import { gatewayError } from '../plugins/errors.ts'
 import type { Http, HttpRequest } from '../plugins/host.ts'
 import { runnerError } from './runner-error.ts'
@@ -14,7 +15,7 @@ export function createHttp(): Http & { close(): Promise<void> } {
       const signal = outgoing.signal ? AbortSignal.any([outgoing.signal, timeout]) : timeout
       try {
         const answer = await request(url, { dispatcher: agent, signal, ...sent(outgoing) })
-        const body = await bounded(answer.body, outgoing.maxBytes ?? mebibyte)
+        const body = await boundedBody(answer.body, outgoing.maxBytes ?? mebibyte)
         return { status: answer.statusCode, headers: answer.headers as Record<string, string>, body }
       } catch (cause) {
         if (timeout.aborted) throw gatewayError('runner_timeout', 'a helper service did not answer in time', { cause })
@@ -27,16 +28,4 @@ export function createHttp(): Http & { close(): Promise<void> } {
 
 function sent({ method, headers, body }: HttpRequest): Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'> {
   return { method: method ?? 'GET', headers: { 'user-agent': 'foldgate', ...headers }, body: body ?? null }
-}
-
-async function bounded(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let length = 0
-  for await (const part of body) {
-    length += part.length
-    if (length > maxBytes)
-      throw gatewayError('runner_protocol', `a helper service answered more than ${maxBytes} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts, length)
 }

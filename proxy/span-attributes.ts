@@ -15,11 +15,13 @@ export interface SpanFacts {
 
 /**
  * The attributes of a call's span: where every layer ran, and, while a layer moves, everything that decisions rest on. Callers, tenants and
- * conversations stand there as short hashes only. Where nothing moves and nobody records, there are none, and nothing is spent.
+ * conversations stand there as short hashes only. Where nothing moves or falls back and nobody records, there are none,
+ * and nothing is spent.
  */
 export function spanAttributes({ record, states, arm }: SpanFacts): Attributes | undefined {
   const { fold, span } = record
-  if (!span.recording && !fold) return undefined
+  const counts = fold !== undefined && (fold.rollout !== undefined || fold.fallbacks.size > 0)
+  if (!span.recording && !counts) return undefined
   const attrs: Record<string, string | number | boolean | undefined> = { 'foldgate.arm': arm }
   for (const { name, status, by, reason } of states) Object.assign(attrs, layerAttributes(name, { status, by, reason }))
   if (!fold) return attrs

@@ -1,3 +1,4 @@
+import { completeSchema } from '../complete-schema.ts'
 import { createSchema, type JsonSchema, type Schema } from '../schema.ts'
 import { type Asked, askedLimits } from './asked.ts'
 import { type Config, configSchema } from './config.ts'
@@ -29,7 +30,7 @@ export const askedShapes = {
   required_phrases: phrases(askedLimits.required),
   forbidden_phrases: phrases(askedLimits.forbidden),
   min_output_length: { type: 'integer', minimum: 0, maximum: askedLimits.length },
-  safety: { ...complete(settings['safety'] as JsonSchema), maxItems: askedLimits.safety },
+  safety: { ...completeSchema(settings['safety'] as JsonSchema, travelling), maxItems: askedLimits.safety },
   custom_safety_rules: {
     type: 'array',
     maxItems: askedLimits.rules,
@@ -52,7 +53,9 @@ export const stepSchema: Schema<PostprocessStep> = createSchema<PostprocessStep>
     ...configSchema.json,
     required: ['declared', ...Object.keys(settings)],
     properties: {
-      ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, complete(schema)])),
+      ...Object.fromEntries(
+        Object.entries(settings).map(([name, schema]) => [name, completeSchema(schema, travelling)]),
+      ),
       declared: { type: 'array', items: { type: 'string', maxLength: 256 }, maxItems: 1_024 },
       asked: {
         type: 'object',
@@ -64,26 +67,3 @@ export const stepSchema: Schema<PostprocessStep> = createSchema<PostprocessStep>
   },
   { seldom: true },
 )
-
-/** A schema of settings for values whose defaults are written out: what had a default is required. */
-function complete(schema: JsonSchema): JsonSchema {
-  const { default: _default, properties, required = [], ...rest } = schema
-  const members = Object.entries((properties ?? {}) as Readonly<Record<string, JsonSchema>>)
-  const filled = members.filter(([, member]) => Object.hasOwn(member, 'default')).map(([name]) => name)
-  const inner: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(rest)) {
-    const nested = key === 'additionalProperties' || key === 'items'
-    inner[key] = nested && typeof value === 'object' ? complete(value as JsonSchema) : value
-  }
-  if (rest['patternProperties']) inner['patternProperties'] = completeAll(Object.entries(rest['patternProperties']))
-  if (members.length === 0) return inner
-  return {
-    ...inner,
-    required: [...new Set([...(required as readonly string[]), ...filled])],
-    properties: completeAll(members.map(([name, member]) => [name, travelling[name] ?? member])),
-  }
-}
-
-function completeAll(members: readonly (readonly [string, unknown])[]): Readonly<Record<string, JsonSchema>> {
-  return Object.fromEntries(members.map(([name, member]) => [name, complete(member as JsonSchema)]))
-}

@@ -1,3 +1,4 @@
+import { completeSchema } from '../complete-schema.ts'
 import { createSchema, type JsonSchema, type Schema } from '../schema.ts'
 import { askedLimits } from './asked.ts'
 import { type PromptConfig, promptConfig } from './config.ts'
@@ -48,8 +49,8 @@ export const promptStep: Schema<PromptRule> = createSchema<PromptRule>({
   ...promptConfig.json,
   required: ['templates', 'declared', ...Object.keys(settings)],
   properties: {
-    templates: { type: 'object', additionalProperties: complete(template), description: 'Templates, by name.' },
-    ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, complete(schema)])),
+    templates: { type: 'object', additionalProperties: completeSchema(template), description: 'Templates, by name.' },
+    ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, completeSchema(schema)])),
     declared: {
       type: 'array',
       items: text(256, 'A name.'),
@@ -60,19 +61,3 @@ export const promptStep: Schema<PromptRule> = createSchema<PromptRule>({
     asked,
   },
 })
-
-/** A schema of settings for values whose defaults are written out: what had a default is required. */
-function complete(schema: JsonSchema): JsonSchema {
-  const { default: _default, properties, additionalProperties: others, items, required = [], ...rest } = schema
-  const members = Object.entries((properties ?? {}) as Readonly<Record<string, JsonSchema>>)
-  const filled = members.filter(([, member]) => Object.hasOwn(member, 'default')).map(([name]) => name)
-  return {
-    ...rest,
-    ...(members.length > 0 && {
-      required: [...new Set([...(required as readonly string[]), ...filled])],
-      properties: Object.fromEntries(members.map(([name, member]) => [name, complete(member)])),
-    }),
-    ...(others !== undefined && { additionalProperties: typeof others === 'object' ? complete(others) : others }),
-    ...(items !== undefined && { items: complete(items) }),
-  }
-}

@@ -1,8 +1,8 @@
 import { gatewayError } from '../../plugins/errors.ts'
 import { createSchema } from '../../plugins/schema.ts'
+import { stageVerbs } from '../folding/stage-plan.ts'
 import type { Endpoint, Question } from './endpoint.ts'
 import type { ChangedBy } from './operations.ts'
-import { stageVerbs } from './stage-view.ts'
 
 const reasonSchema = createSchema<{ readonly reason: string }>({
   type: 'object',

@@ -1,10 +1,5 @@
+import type { StageVerb } from '../folding/stage-plan.ts'
 import type { LayerView } from './layer-view.ts'
-
-/** What may be asked of a layer at the admin port, in the order they come in a rollout. */
-export const stageVerbs = ['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback'] as const
-
-/** One of {@link stageVerbs}. */
-export type StageVerb = (typeof stageVerbs)[number]
 
 /** One change of one layer, in words. */
 export interface ChangeView {

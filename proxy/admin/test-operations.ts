@@ -2,10 +2,11 @@ import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
 import type { Consumer } from '../consumers.ts'
 import { createShadow } from '../folding/shadow/shadow.ts'
+import type { StageVerb } from '../folding/stage-plan.ts'
 import type { LayerStory, LayerView } from './layer-view.ts'
 import type { ChangedBy, Health, Operations } from './operations.ts'
 import type { RunnerView } from './runner-view.ts'
-import type { StageOutcome, StageVerb } from './stage-view.ts'
+import type { StageOutcome } from './stage-view.ts'
 import type { CallStory } from './stories.ts'
 
 /** A call as `explain` tells it. */

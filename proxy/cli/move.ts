@@ -1,4 +1,5 @@
-import type { StageOutcome, StageVerb } from '../admin/stage-view.ts'
+import type { StageOutcome } from '../admin/stage-view.ts'
+import type { StageVerb } from '../folding/stage-plan.ts'
 import { adminsFromInvocation } from './admin-client.ts'
 import { formatFromInvocation, printData } from './output.ts'
 import { askAll } from './replicas.ts'

@@ -13,7 +13,7 @@ import type { RolloutStep } from './evidence-counts.ts'
 import { evidenceFrom } from './evidence-merge.ts'
 import { createFrozenSteps, type FrozenStep } from './frozen-steps.ts'
 import { createLeaderCusum } from './leader-cusum.ts'
-import { createReporter, draftedReports, type Report, viewFromReports } from './reports.ts'
+import { createReporter, type Report, reportsOfOthers, toldOf, viewFromReports } from './reports.ts'
 import { constantsDigest, type StageConstants, stageConstants } from './stage-constants.ts'
 import type { FactsAtStart } from './stage-start.ts'
 import type { Stages } from './stages.ts'
@@ -108,7 +108,8 @@ export function createController(parts: ControllerParts): Controller {
     stages.state.publish(rollout, step, own as unknown as JsonObject)
     const leading = stages.state.lead() !== undefined
     // Also who does not lead: alone, one bad replica of many would look like a bad layer.
-    const reports = await collected(parts, { rollout, step, own })
+    const told = await toldOf({ state: stages.state, log: parts.log }, rollout, step)
+    const reports = [own, ...reportsOfOthers(told, own)]
     const flushes = reports.map(({ flush }) => flush)
     const view = viewOf(parts, judged, reports)
     const seen = evidenceFrom(view, flushes)
@@ -153,32 +154,6 @@ function constantsFor(
     ...(cacheTtlMs === undefined ? {} : { cacheTtlMs }),
   })
   return parts.pace?.(constants) ?? constants
-}
-
-interface Collecting {
-  readonly rollout: string
-  readonly step: RolloutStep
-  readonly own: Report
-}
-
-/** What everybody has counted; where that cannot be had, what was counted here. */
-async function collected(
-  { stages, log }: ControllerParts,
-  { rollout, step, own }: Collecting,
-): Promise<readonly Report[]> {
-  try {
-    const words = await stages.state.collect(rollout, step)
-    return [
-      own,
-      ...draftedReports(
-        words.map(({ counters }) => counters),
-        own,
-      ),
-    ]
-  } catch (reason) {
-    log.warn({ reason: (reason as Error).message }, 'the counters of the other replicas cannot be had')
-    return [own]
-  }
 }
 
 function viewOf(

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../plugins/jws-json.ts'
 import { type LatencyLimits, limitsFromFlushes } from './collect/latency-limits.ts'
 import { armTotals } from './evidence.ts'
 import type { RolloutStep } from './evidence-counts.ts'
-import { draftedReports, type Report } from './reports.ts'
+import { type Report, reportsOfOthers, toldOf } from './reports.ts'
 import type { StageConstants } from './stage-constants.ts'
 import type { FactsAtStart } from './stage-start.ts'
 import type { RolloutState } from './state/state.ts'
@@ -47,7 +47,7 @@ export function createFrozenSteps(parts: FrozenParts): FrozenSteps {
       const key = `${rollout}\n${step}`
       const has = known.get(key)
       if (has && parts.now() - has.at > settlesMs) return has
-      const words = await wordsOf(parts, rollout, `${step} frozen`)
+      const words = await toldOf(parts, rollout, `${step} frozen`)
       const said = [...(has ? [has] : []), ...(words as unknown as FrozenStep[])].toSorted(
         (a, b) => a.at - b.at || (a.by < b.by ? -1 : 1),
       )
@@ -69,7 +69,7 @@ interface Freezing {
 
 async function freeze(parts: FrozenParts, { rollout, step, before }: Freezing): Promise<FrozenStep> {
   const own = parts.own(rollout)
-  const others = before === undefined ? [] : draftedReports(await wordsOf(parts, rollout, before), own)
+  const others = before === undefined ? [] : reportsOfOthers(await toldOf(parts, rollout, before), own)
   const reports = own ? [own, ...others] : others
   const limits = limitsFromFlushes(reports.flatMap(({ latency }) => latency ?? []))
   const { control } = armTotals(reports.flatMap(({ flush }) => flush.cells))
@@ -80,13 +80,4 @@ async function freeze(parts: FrozenParts, { rollout, step, before }: Freezing): 
   const frozen: FrozenStep = { at: parts.now(), by: parts.process, constants, limits }
   parts.state.publish(rollout, `${step} frozen`, frozen as unknown as JsonObject)
   return frozen
-}
-
-async function wordsOf({ state, log }: FrozenParts, rollout: string, stage: string): Promise<readonly JsonObject[]> {
-  try {
-    return (await state.collect(rollout, stage)).map(({ counters }) => counters)
-  } catch (reason) {
-    log.warn({ reason: (reason as Error).message }, 'what other replicas know of the rollout cannot be had')
-    return []
-  }
 }

@@ -1,9 +1,11 @@
+import type { Log } from '../../plugins/host.ts'
 import type { JsonObject } from '../../plugins/jws-json.ts'
 import type { Collector } from './collect/collector.ts'
 import { anyStratum, type LatencyFlush, p99FromFlushes } from './collect/latency-limits.ts'
 import { type SeenSketches, seenWithin } from './collect/seen-tiers.ts'
 import { type Flush, type RolloutView, shareOfTier } from './evidence.ts'
 import type { FrozenStep } from './frozen-steps.ts'
+import type { RolloutState } from './state/state.ts'
 
 /** All that one process tells the others of a rollout: cumulative, so that the latest word is enough. */
 export interface Report {
@@ -36,8 +38,22 @@ export function createReporter(collector: Collector, now: () => number): Reporte
   }
 }
 
+/** What all processes have told of a rollout under one name; nothing, and a line in the log, where that cannot be had. */
+export async function toldOf(
+  { state, log }: { readonly state: Pick<RolloutState, 'collect'>; readonly log: Log },
+  rollout: string,
+  name: string,
+): Promise<readonly JsonObject[]> {
+  try {
+    return (await state.collect(rollout, name)).map(({ counters }) => counters)
+  } catch (reason) {
+    log.warn({ reason: (reason as Error).message }, 'what the other replicas have counted cannot be had')
+    return []
+  }
+}
+
 /** The reports among what processes have told, without this process's own. */
-export function draftedReports(words: readonly JsonObject[], own?: Report): readonly Report[] {
+export function reportsOfOthers(words: readonly JsonObject[], own?: Report): readonly Report[] {
   return (words as unknown as Report[]).filter(({ flush }) => flush && flush.boot !== own?.flush.boot)
 }
 

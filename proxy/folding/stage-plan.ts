@@ -4,8 +4,11 @@ import { isMoving, type LayerStage, type Stage, sayStage } from '../../plugins/s
 import type { LayerState } from './state/document.ts'
 import { createUlid } from './state/replica.ts'
 
-/** What may be asked of one layer. */
-export type StageVerb = 'shadow' | 'canary' | 'promote' | 'hold' | 'resume' | 'rollback'
+/** What may be asked of one layer, in the order they come in a rollout. */
+export const stageVerbs = ['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback'] as const
+
+/** One of {@link stageVerbs}. */
+export type StageVerb = (typeof stageVerbs)[number]
 
 /** By what a layer moves: the shares of a canary in percent, rising, and the tiers, first to move first. */
 export interface MovePlan {

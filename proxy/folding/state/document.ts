@@ -61,13 +61,6 @@ export function isOut({ stage }: Pick<LayerState, 'stage'>): boolean {
   return stage === 'shadow' || stage === 'canary' || stage === 'native'
 }
 
-/** The share of a tier that the runner decides for, in basis points. A tier that is not named has that of `*`, else 0, as the last one to move. */
-export function weightIn({ stage, weights }: Pick<LayerState, 'stage' | 'weights'>, tier: string): number {
-  if (stage === 'native') return wholeWeight
-  if (stage !== 'canary') return 0
-  return Object.hasOwn(weights, tier) ? (weights[tier] as number) : (weights['*'] ?? 0)
-}
-
 /** The document with its latch in force: no layer is out by a rollout that was tripped, whatever was written. */
 export function latched(document: StageDocument): StageDocument {
   const layers = latchedLayers(document.layers, document.tripped)

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { emptyDocument } from './document.ts'
-import { shareNow, weightNow } from './drain.ts'
-import { layerAt } from './test-documents.ts'
+import { weightNow } from './drain.ts'
 
 describe('a share while nobody answers', () => {
   test('stays for a minute, then goes to nothing over the next', () => {
@@ -22,19 +20,5 @@ describe('a share while nobody answers', () => {
         expect(late).toBeGreaterThanOrEqual(0)
       }),
     )
-  })
-
-  test('is drained in a canary and not where a layer is native; a tier that is not named has none', () => {
-    const layers = { auth: layerAt('canary', 'R1', { weight: 1_000 }), cache: layerAt('native', 'R2') }
-    const known = { ...emptyDocument, layers }
-    const lost = { known, condition: { lostForMs: 90_000 } }
-    expect([shareNow({ known, condition: 'slow' }, 'auth', 'free'), shareNow(lost, 'auth', 'free')]).toEqual([
-      1_000, 500,
-    ])
-    expect([
-      shareNow(lost, 'cache', 'vip'),
-      shareNow(lost, 'auth', 'toString'),
-      shareNow(lost, 'toString', 'vip'),
-    ]).toEqual([10_000, 0, 0])
   })
 })

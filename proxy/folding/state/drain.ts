@@ -1,4 +1,3 @@
-import { type StageDocument, weightIn } from './document.ts'
 import type { Condition } from './state.ts'
 
 /** For so long nothing changes when nobody answers, in milliseconds. */
@@ -19,19 +18,4 @@ export function weightNow(weight: number, lostForMs: number): number {
 /** How long nobody has answered, in milliseconds; 0 when somebody does. */
 export function lostFor(condition: Condition): number {
   return typeof condition === 'string' ? 0 : condition.lostForMs
-}
-
-/**
- * The share of a layer and tier that the runner decides for now, in basis points. A canary is drained while nobody answers; what is native
- * stays so, since its old path may be cold or gone.
- */
-export function shareNow(
-  { known, condition }: { readonly known: StageDocument; readonly condition: Condition },
-  layer: string,
-  tier: string,
-): number {
-  const state = Object.hasOwn(known.layers, layer) ? known.layers[layer] : undefined
-  if (!state) return 0
-  const weight = weightIn(state, tier)
-  return state.stage === 'native' ? weight : weightNow(weight, lostFor(condition))
 }
