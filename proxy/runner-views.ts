@@ -1,5 +1,5 @@
 import type { RunnerProcessView, RunnerView } from './admin/runner-view.ts'
-import type { Instance } from './folding/instance.ts'
+import type { Instance } from './folding/processes/instance.ts'
 import type { Line } from './line.ts'
 import type { Setup } from './setup.ts'
 

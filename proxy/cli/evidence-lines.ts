@@ -1,7 +1,7 @@
 import type { EvidenceView } from '../admin/operations.ts'
-import type { DecisionRecord } from '../folding/decision-record.ts'
-import { armTotals } from '../folding/evidence.ts'
-import type { Gate } from '../folding/gate.ts'
+import type { DecisionRecord } from '../folding/rollout/decision-record.ts'
+import { armTotals } from '../folding/rollout/evidence.ts'
+import type { Gate } from '../folding/rollout/gate.ts'
 import { factLine, tableFromRows } from './output.ts'
 
 /** What `/-/evidence` tells, for people: each layer that moves, its decision, and what stands in the way of the next step. */

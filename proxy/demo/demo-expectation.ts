@@ -1,4 +1,4 @@
-import type { StageConstants } from '../folding/stage-constants.ts'
+import type { StageConstants } from '../folding/rollout/stage-constants.ts'
 import { callsBetweenRuns } from '../folding/statistics/run-of-three.ts'
 import { sprtTerms } from '../folding/statistics/sprt.ts'
 

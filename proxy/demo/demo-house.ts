@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../../config/load.ts'
 import { canonicalDigest } from '../../plugins/canonical.ts'
 import { gatewayError } from '../../plugins/errors.ts'
 import { type RunnerProcess, startRunnerProcess } from '../cli/runner-process.ts'
-import type { StageConstants } from '../folding/stage-constants.ts'
+import type { StageConstants } from '../folding/rollout/stage-constants.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { openShakyLine, type ShakyLine } from './shaky-line.ts'
 

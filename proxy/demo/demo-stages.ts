@@ -1,8 +1,8 @@
 import { gatewayError } from '../../plugins/errors.ts'
 import { sayStage } from '../../plugins/stage.ts'
 import type { EvidenceView } from '../admin/operations.ts'
-import { type StageConstants, stageConstants } from '../folding/stage-constants.ts'
-import { canaryStep } from '../folding/stage-start.ts'
+import { type StageConstants, stageConstants } from '../folding/rollout/stage-constants.ts'
+import { canaryStep } from '../folding/rollout/stage-start.ts'
 import type { Gateway } from '../gateway.ts'
 import { demoLayer, demoShares, hurried } from './demo-house.ts'
 

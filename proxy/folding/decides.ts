@@ -6,8 +6,8 @@ import type { ExecutionContext } from '../../plugins/execution-context.ts'
 import type { ContextModes, LayerReads } from '../../plugins/execution-context-facts.ts'
 import type { ContextAsk, SealedSend } from './context.ts'
 import type { SkipReason } from './diff/comparison.ts'
-import type { Instance } from './instance.ts'
 import type { FoldedPolicy } from './policies.ts'
+import type { Instance } from './processes/instance.ts'
 
 /** A call that a runner is asked about without running it. */
 export interface DecideAsk {

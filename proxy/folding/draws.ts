@@ -1,9 +1,9 @@
 import { shortHash, unitHash } from '../span-attributes.ts'
 import type { Draw } from './call-fold.ts'
 import type { Collector } from './collect/collector.ts'
-import type { RolloutStep } from './evidence-counts.ts'
+import type { RolloutStep } from './rollout/evidence-counts.ts'
+import { canaryStep } from './rollout/stage-start.ts'
 import { percentOf } from './stage-plan.ts'
-import { canaryStep } from './stage-start.ts'
 import type { Stages } from './stages.ts'
 
 /** What of a call a draw needs to know. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { binomial, createRandom, type Random } from '../../test/support/random.ts'
 import { mostShare } from '../../test/support/sampling.ts'
-import { type Decision, decide } from './decision.ts'
-import type { Flush } from './evidence.ts'
-import type { Cell } from './evidence-counts.ts'
-import { evidenceFrom } from './evidence-merge.ts'
+import { type Decision, decide } from './rollout/decision.ts'
+import type { Flush } from './rollout/evidence.ts'
+import type { Cell } from './rollout/evidence-counts.ts'
+import { evidenceFrom } from './rollout/evidence-merge.ts'
+import { arm, began, cell, constantsOf, flush, marks, viewOf } from './rollout/test-evidence.ts'
 import { createCusum } from './statistics/cusum.ts'
-import { arm, began, cell, constantsOf, flush, marks, viewOf } from './test-evidence.ts'
 
 const constants = constantsOf('S1')
 const minute = 60_000

@@ -14,10 +14,10 @@ import type { PolicyReport } from '../../plugins/policy-report.ts'
 import type { Exchange } from '../exchange.ts'
 import type { CallFold, RunnerSaid } from './call-fold.ts'
 import type { ContextAsk, SealedSend } from './context.ts'
-import type { Ejections } from './ejections.ts'
 import { Fallback } from './fallback.ts'
-import type { Instance } from './instance.ts'
 import type { FoldedPolicy } from './policies.ts'
+import type { Instance } from './processes/instance.ts'
+import type { Ejections } from './rollout/ejections.ts'
 
 /** What it takes to send calls with a context. */
 export interface SendParts {

@@ -5,11 +5,11 @@ import { createManualClock, type ManualClock } from '../../test/support/clock.ts
 import { createTestHost, type TestHost } from '../../test/support/host.ts'
 import { openLine } from '../line.ts'
 import type { RunnerSettings } from '../runner-settings.ts'
-import { createInstance, type Instance } from './instance.ts'
-import type { InstanceParts } from './instance-parts.ts'
 import type { Later } from './later.ts'
 import { createPolicies, type Policies } from './policies.ts'
-import { startTestRunner, type TestRunner, type TestRunnerInit } from './test-runner.ts'
+import { createInstance, type Instance } from './processes/instance.ts'
+import type { InstanceParts } from './processes/instance-parts.ts'
+import { startTestRunner, type TestRunner, type TestRunnerInit } from './processes/test-runner.ts'
 
 /** The settings of a native runner at a URL. */
 export function settingsOf(url: string, over: Partial<RunnerSettings> = {}): RunnerSettings {

@@ -1,5 +1,5 @@
 import { sayStage } from '../../plugins/stage.ts'
-import type { Decision } from '../folding/decision.ts'
+import type { Decision } from '../folding/rollout/decision.ts'
 import type { StageChange } from '../folding/stages.ts'
 import { isOut } from '../folding/state/document.ts'
 import type { Notice } from './notify/notice.ts'

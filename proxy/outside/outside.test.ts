@@ -5,7 +5,7 @@ import type { GatewayConfig } from '../../config/schema.ts'
 import { until } from '../../test/support/gate.ts'
 import { createTestHost } from '../../test/support/host.ts'
 import { createTempDir } from '../../test/support/temp-dir.ts'
-import type { Decided } from '../folding/controller.ts'
+import type { Decided } from '../folding/rollout/controller.ts'
 import type { StageChange, Stages } from '../folding/stages.ts'
 import { createOutside } from './outside.ts'
 

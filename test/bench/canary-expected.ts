@@ -1,4 +1,4 @@
-import type { StageConstants } from '../../proxy/folding/stage-constants.ts'
+import type { StageConstants } from '../../proxy/folding/rollout/stage-constants.ts'
 import { cusumRunLength } from '../../proxy/folding/statistics/cusum-run-length.ts'
 import { callsToDetect } from '../../proxy/folding/statistics/relative.ts'
 import { callsBetweenRuns } from '../../proxy/folding/statistics/run-of-three.ts'

@@ -1,4 +1,4 @@
-import type { RolloutStep } from '../../proxy/folding/evidence-counts.ts'
+import type { RolloutStep } from '../../proxy/folding/rollout/evidence-counts.ts'
 
 /** A step of the canary. */
 export type CanaryStep = Exclude<RolloutStep, 'shadow'>

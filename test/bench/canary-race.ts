@@ -1,5 +1,5 @@
-import type { FuseId } from '../../proxy/folding/fuse.ts'
-import type { StageConstants } from '../../proxy/folding/stage-constants.ts'
+import type { FuseId } from '../../proxy/folding/rollout/fuse.ts'
+import type { StageConstants } from '../../proxy/folding/rollout/stage-constants.ts'
 import { createCusum } from '../../proxy/folding/statistics/cusum.ts'
 import { eventThreshold, logRelativeEvidence } from '../../proxy/folding/statistics/relative.ts'
 import { createRunFuse } from '../../proxy/folding/statistics/run-of-three.ts'

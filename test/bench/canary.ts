@@ -1,4 +1,4 @@
-import { type StageConstants, stageConstants } from '../../proxy/folding/stage-constants.ts'
+import { type StageConstants, stageConstants } from '../../proxy/folding/rollout/stage-constants.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { mostShare } from '../support/sampling.ts'
 import { expectedCalls, firstExpected } from './canary-expected.ts'

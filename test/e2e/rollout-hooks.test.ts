@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { DecisionRecord } from '../../proxy/folding/decision-record.ts'
-import { isFaithful } from '../../proxy/folding/decision-record.ts'
+import type { DecisionRecord } from '../../proxy/folding/rollout/decision-record.ts'
+import { isFaithful } from '../../proxy/folding/rollout/decision-record.ts'
 import type { AnalysisDocument } from '../../proxy/outside/hooks/analysis.ts'
 import { until } from '../support/gate.ts'
 import { type FoldingRig, startFoldingRig } from './folding-rig.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StageConstants } from '../../proxy/folding/stage-constants.ts'
+import type { StageConstants } from '../../proxy/folding/rollout/stage-constants.ts'
 import { type Fault, startFaultyRunner } from './faulty-runner.ts'
 import { layerStates, startFoldingRig } from './folding-rig.ts'
 

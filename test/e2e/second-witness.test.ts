@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { StageConstants } from '../../proxy/folding/stage-constants.ts'
+import type { StageConstants } from '../../proxy/folding/rollout/stage-constants.ts'
 import { targetOf } from '../../proxy/outside/traces/stores.support.ts'
 import type { Exchange } from '../support/exchange.ts'
 import { until } from '../support/gate.ts'

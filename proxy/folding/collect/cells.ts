@@ -1,5 +1,5 @@
 import type { FallbackReason } from '../../../plugins/execution-context-fallback.ts'
-import { type Arm, type ArmCounts, type Cell, noCounts, type RolloutStep } from '../evidence-counts.ts'
+import { type Arm, type ArmCounts, type Cell, noCounts, type RolloutStep } from '../rollout/evidence-counts.ts'
 import { most, type Overflow } from './overflow.ts'
 
 /** {@link ArmCounts} that are still counted. */

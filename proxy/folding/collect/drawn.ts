@@ -1,4 +1,4 @@
-import type { Arm, RolloutStep } from '../evidence-counts.ts'
+import type { Arm, RolloutStep } from '../rollout/evidence-counts.ts'
 
 /** A call of a rollout as it was drawn, once. Calls whose caller chose the side are not drawn. */
 export interface Drawn {

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../../plugins/errors.ts'
 import { type FallbackReason, fallbackCauses } from '../../../plugins/execution-context-fallback.ts'
 import type { CallEnd } from '../../telemetry/call-span.ts'
 import type { AttributeName, Attributes } from '../../telemetry/gen-ai.ts'
-import type { Arm, RolloutStep } from '../evidence-counts.ts'
+import type { Arm, RolloutStep } from '../rollout/evidence-counts.ts'
 
 /** A call of a rollout that has ended, as the attributes of its span tell it: nothing else is read. */
 export interface EndedCall {

@@ -1,6 +1,6 @@
 import { errorKinds } from '../../../plugins/errors.ts'
 import { isEvidence } from '../../../plugins/execution-context-fallback.ts'
-import type { UnitEvent } from '../evidence-counts.ts'
+import type { UnitEvent } from '../rollout/evidence-counts.ts'
 import type { EndedCall } from './ended-call.ts'
 
 /** What a call counts as. */

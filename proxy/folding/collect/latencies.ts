@@ -1,4 +1,4 @@
-import type { Arm } from '../evidence-counts.ts'
+import type { Arm } from '../rollout/evidence-counts.ts'
 import type { CallKind } from './ended-call.ts'
 import { createTimeHistogram, type TimeHistogram } from './histogram.ts'
 import { anyStratum, fewestTimes, type LatencyFlush, type LatencyLimits, limitsFrom } from './latency-limits.ts'

@@ -1,4 +1,4 @@
-import type { Arm, RolloutStep } from '../evidence-counts.ts'
+import type { Arm, RolloutStep } from '../rollout/evidence-counts.ts'
 import { mergedHistograms, type TimeHistogram } from './histogram.ts'
 
 /** Times to the first byte that one process has taken in the present step, by arm and stratum. Cumulative, as a flush is. */

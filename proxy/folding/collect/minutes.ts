@@ -1,4 +1,4 @@
-import type { MinuteCounts } from '../evidence-counts.ts'
+import type { MinuteCounts } from '../rollout/evidence-counts.ts'
 
 /** What became of the calls that were drawn into the canary, by the minute in which they began. */
 export interface Minutes {

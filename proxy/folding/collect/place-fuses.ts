@@ -1,5 +1,5 @@
-import type { LocalFuse, PlaceCounts } from '../evidence-counts.ts'
-import type { StageConstants } from '../stage-constants.ts'
+import type { LocalFuse, PlaceCounts } from '../rollout/evidence-counts.ts'
+import type { StageConstants } from '../rollout/stage-constants.ts'
 import { createCusum } from '../statistics/cusum.ts'
 import { createRunFuse } from '../statistics/run-of-three.ts'
 import { most, type Overflow } from './overflow.ts'

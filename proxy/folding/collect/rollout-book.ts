@@ -1,6 +1,6 @@
 import { isEvidence } from '../../../plugins/execution-context-fallback.ts'
-import type { Flush } from '../evidence.ts'
-import type { RolloutStep } from '../evidence-counts.ts'
+import type { Flush } from '../rollout/evidence.ts'
+import type { RolloutStep } from '../rollout/evidence-counts.ts'
 import { addReason, createCells } from './cells.ts'
 import type { Drawn } from './drawn.ts'
 import type { EndedCall } from './ended-call.ts'

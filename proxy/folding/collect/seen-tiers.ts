@@ -1,4 +1,4 @@
-import type { RolloutView } from '../evidence.ts'
+import type { RolloutView } from '../rollout/evidence.ts'
 import { createSeenUnits, type SeenCall, type SeenSketch, type SeenUnits, seenFromSketches } from './seen-units.ts'
 
 /** {@link SeenUnits} by tier, since each tier has a share of its own. */

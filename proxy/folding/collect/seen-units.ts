@@ -1,4 +1,4 @@
-import type { RolloutView } from '../evidence.ts'
+import type { RolloutView } from '../rollout/evidence.ts'
 import { createDistinctSketch, type DistinctSketch, sketchFromText } from './distinct-sketch.ts'
 
 /** A call that fell, or would fall, into the canary's share. */

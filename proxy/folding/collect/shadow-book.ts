@@ -2,7 +2,7 @@ import type { Comparison } from '../diff/comparison.ts'
 import { answerLayer } from '../diff/comparison.ts'
 import type { PairOutcome } from '../diff/pair-outcome.ts'
 import type { Counted } from '../diff/tally.ts'
-import type { SevereCounts, ShadowCounts } from '../evidence-counts.ts'
+import type { SevereCounts, ShadowCounts } from '../rollout/evidence-counts.ts'
 import { strataNames } from './strata-names.ts'
 
 /** What may not happen once. */

@@ -1,5 +1,5 @@
-import type { RolloutStep } from '../evidence-counts.ts'
-import type { StageConstants } from '../stage-constants.ts'
+import type { RolloutStep } from '../rollout/evidence-counts.ts'
+import type { StageConstants } from '../rollout/stage-constants.ts'
 import type { LatencyLimits } from './latency-limits.ts'
 
 /** A step of a rollout begins, or begins anew after a hold, as every process of the gateway is told of it. */

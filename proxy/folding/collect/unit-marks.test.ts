@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { evidenceFrom } from '../evidence-merge.ts'
-import { flush, viewOf } from '../test-evidence.ts'
+import { evidenceFrom } from '../rollout/evidence-merge.ts'
+import { flush, viewOf } from '../rollout/test-evidence.ts'
 import { createOverflow } from './overflow.ts'
 import { hashOf } from './test-calls.ts'
 import { createUnitMarks } from './unit-marks.ts'

@@ -1,4 +1,4 @@
-import { type Arm, type RolloutStep, type UnitEvent, type UnitMark, unitEvents } from '../evidence-counts.ts'
+import { type Arm, type RolloutStep, type UnitEvent, type UnitMark, unitEvents } from '../rollout/evidence-counts.ts'
 import { most, type Overflow } from './overflow.ts'
 
 /** Who is marked. */

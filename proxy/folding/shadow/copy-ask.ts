@@ -9,8 +9,8 @@ import { type Exchange, send } from '../../exchange.ts'
 import { type Line, runnerPaths } from '../../line.ts'
 import { bodyForTarget } from '../../outgoing-body.ts'
 import type { ContextAsk, SealedSend } from '../context.ts'
-import type { Instance } from '../instance.ts'
 import type { FoldedPolicy } from '../policies.ts'
+import type { Instance } from '../processes/instance.ts'
 
 /** One more answer to a call, that nobody gets. */
 export interface CopyAsk {

@@ -5,7 +5,7 @@ import {
   type StreamReport,
 } from '../diff/stream-invariants.ts'
 import { createStreamMemory } from '../diff/stream-memory.ts'
-import type { Arm } from '../evidence-counts.ts'
+import type { Arm } from '../rollout/evidence-counts.ts'
 
 /** What a stream is expected to be. */
 export interface StreamWish {

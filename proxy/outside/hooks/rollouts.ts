@@ -1,6 +1,6 @@
 import { isMoving, type LayerStage, sayStage } from '../../../plugins/stage.ts'
-import type { DecisionRecord } from '../../folding/decision-record.ts'
-import { figuresFrom } from '../../folding/figures.ts'
+import type { DecisionRecord } from '../../folding/rollout/decision-record.ts'
+import { figuresFrom } from '../../folding/rollout/figures.ts'
 import type { LayerState, StageDocument } from '../../folding/state/document.ts'
 import type { RolloutsView, RolloutView, Verdict } from './rollout-view.ts'
 

@@ -1,7 +1,7 @@
 import type { Log } from '../../../plugins/host.ts'
-import type { DecisionRecord } from '../../folding/decision-record.ts'
-import { armTotals } from '../../folding/evidence.ts'
-import { figuresFrom } from '../../folding/figures.ts'
+import type { DecisionRecord } from '../../folding/rollout/decision-record.ts'
+import { armTotals } from '../../folding/rollout/evidence.ts'
+import { figuresFrom } from '../../folding/rollout/figures.ts'
 import type { ArmCounts, WitnessQuestion } from './question.ts'
 import type { Witness } from './witness.ts'
 

@@ -1,0 +1,83 @@
+import type { Log } from '../../../plugins/host.ts'
+import type { JsonObject } from '../../../plugins/jws-json.ts'
+import { type LatencyLimits, limitsFromFlushes } from '../collect/latency-limits.ts'
+import type { RolloutState } from '../state/state.ts'
+import { armTotals } from './evidence.ts'
+import type { RolloutStep } from './evidence-counts.ts'
+import { type Report, reportsOfOthers, toldOf } from './reports.ts'
+import type { StageConstants } from './stage-constants.ts'
+import type { FactsAtStart } from './stage-start.ts'
+
+/** What a step is judged by, fixed when it begins: another value is another rollout. */
+export interface FrozenStep {
+  /** When it was fixed, in milliseconds since the epoch, and by which process. */
+  readonly at: number
+  readonly by: string
+  readonly constants: StageConstants
+  /** Empty where no control was seen before: then each process takes them from the first calls of the control. */
+  readonly limits: LatencyLimits
+}
+
+/** Fixes what steps are judged by, once for all processes. */
+export interface FrozenSteps {
+  of(rollout: string, step: RolloutStep): Promise<FrozenStep>
+}
+
+/** What {@link FrozenSteps} are made with. */
+export interface FrozenParts {
+  readonly state: Pick<RolloutState, 'publish' | 'collect'>
+  readonly process: string
+  readonly log: Log
+  now(): number
+  /** What this process has counted until now, under the step before. */
+  own(rollout: string): Report | undefined
+  constants(step: RolloutStep, facts: Pick<FactsAtStart, 'control' | 'q99Ms'>): StageConstants
+}
+
+/** For so long an earlier word of another process is waited for, in milliseconds. */
+const settlesMs = 5_000
+const mostSteps = 32
+
+/** Makes {@link FrozenSteps}: of several processes that fix a step at once, the earliest word counts for all. */
+export function createFrozenSteps(parts: FrozenParts): FrozenSteps {
+  const known = new Map<string, FrozenStep>()
+  const lastStep = new Map<string, RolloutStep>()
+  return {
+    async of(rollout, step) {
+      const key = `${rollout}\n${step}`
+      const has = known.get(key)
+      if (has && parts.now() - has.at > settlesMs) return has
+      const words = await toldOf(parts, rollout, `${step} frozen`)
+      const said = [...(has ? [has] : []), ...(words as unknown as FrozenStep[])].toSorted(
+        (a, b) => a.at - b.at || (a.by < b.by ? -1 : 1),
+      )
+      const frozen = said[0] ?? (await freeze(parts, { rollout, step, before: lastStep.get(rollout) }))
+      known.set(key, frozen)
+      lastStep.set(rollout, step)
+      const [oldest] = known.keys()
+      if (known.size > mostSteps && oldest !== undefined) known.delete(oldest)
+      return frozen
+    },
+  }
+}
+
+interface Freezing {
+  readonly rollout: string
+  readonly step: RolloutStep
+  readonly before: RolloutStep | undefined
+}
+
+async function freeze(parts: FrozenParts, { rollout, step, before }: Freezing): Promise<FrozenStep> {
+  const own = parts.own(rollout)
+  const others = before === undefined ? [] : reportsOfOthers(await toldOf(parts, rollout, before), own)
+  const reports = own ? [own, ...others] : others
+  const limits = limitsFromFlushes(reports.flatMap(({ latency }) => latency ?? []))
+  const { control } = armTotals(reports.flatMap(({ flush }) => flush.cells))
+  const constants = parts.constants(step, {
+    control: { n: control.ended, x: control.bad },
+    ...(limits['*'] ? { q99Ms: limits['*'].q99Ms } : {}),
+  })
+  const frozen: FrozenStep = { at: parts.now(), by: parts.process, constants, limits }
+  parts.state.publish(rollout, `${step} frozen`, frozen as unknown as JsonObject)
+  return frozen
+}
