@@ -41,6 +41,8 @@ export interface CallRecord extends Witness {
   directed: boolean
   /** Path of the first directive that was wrong, in a call that was served without. */
   directiveFault: string | undefined
+  /** The call is to be refused for that, once auth knows who is calling. */
+  directiveRefusal: GatewayError | undefined
   /** The caller asks for every layer in the gateway; says, once auth has spoken, whether it may. Undefined: it does not ask. */
   forced: (() => boolean) | undefined
   /** Directives stood in the header of contexts, where nobody reads them. */
@@ -73,6 +75,7 @@ class Recorded implements CallRecord {
   fold: CallFold | undefined
   directed = false
   directiveFault: string | undefined
+  directiveRefusal: GatewayError | undefined
   forced: (() => boolean) | undefined
   misplacedDirectives = false
   source: CallRecord['source'] = 'gateway'

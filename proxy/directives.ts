@@ -7,7 +7,7 @@ import { readyFor } from './tightening.ts'
 
 /**
  * The call with what its caller asks of the layers. Wrong directives are noted, and the operator's rules hold alone; or, where the
- * configuration says so, the call is refused. Throws `invalid_request` then. A body without the member is not parsed.
+ * configuration says so, the call is to be refused as soon as auth knows who is calling. A body without the member is not parsed.
  */
 export async function withDirectives(call: Call, came: Buffer, { setup, record }: Around): Promise<Call> {
   const { config, names } = setup
@@ -21,8 +21,8 @@ export async function withDirectives(call: Call, came: Buffer, { setup, record }
   record.directed = true
   const fault = 'fault' in found ? found.fault : await faultOf(found.directives, setup)
   if (fault === undefined && 'directives' in found) return carrying(call, found.directives)
-  if (config.directives.onInvalid === 'reject') throw invalid(fault ?? '')
   record.directiveFault = fault
+  if (config.directives.onInvalid === 'reject') record.directiveRefusal = invalid(fault ?? '')
   return call
 }
 

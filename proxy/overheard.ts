@@ -53,10 +53,11 @@ export function overhear(
 }
 
 function withEars(seat: FoldSeat, verdicts: Map<string, HeardVerdict>): FoldSeat {
-  const { draw, ...fixed } = seat
+  const { draw, vetoes, ...fixed } = seat
   const heard = { ...fixed, acting: hearing(seat, verdicts) }
+  // It is heard and no more: the runner decides, and the status says so.
   if (seat.mode === 'away' && tellers.has(seat.name)) return { ...heard, mode: 'observe' }
-  return draw ? { ...heard, draw } : heard
+  return { ...heard, ...(draw ? { draw } : {}), ...(vetoes ? { vetoes } : {}) }
 }
 
 function hearing({ name, acting }: FoldSeat, verdicts: Map<string, HeardVerdict>): Acting {

@@ -33,7 +33,8 @@ export function ownHeaders(visit: Visit, draining: boolean, head: Head = passedO
   headers[names.layerStatus] = statusLine(visit).text
   headers[names.executionTime] = micros(elapsed)
   headers[names.gatewayOverhead] = micros(elapsed - record.runnerMs)
-  if (record.fold || record.directed || record.misplacedDirectives) Object.assign(headers, foldHeaders(record, names))
+  if (record.fold || record.directed || record.misplacedDirectives)
+    Object.assign(headers, foldHeaders(record, names, head.status))
   if (draining) headers['connection'] = 'close'
   const check = checkAnswer(caller.request.headers, names)
   if (check) headers[checkHeader(names)] = check

@@ -1,6 +1,7 @@
 import type { Call } from '../../plugins/call.ts'
 import type { GatewayError } from '../../plugins/errors.ts'
 import type { Reply } from '../../plugins/reply.ts'
+import { pass, refuse, type Verdict } from '../../plugins/verdict.ts'
 import { type Answer, writeAnswer } from '../answer.ts'
 import { withDirectives } from '../directives.ts'
 import type { Legacy } from '../legacy/legacy.ts'
@@ -8,6 +9,7 @@ import { serveLegacy } from '../legacy/serve-legacy.ts'
 import { overhear } from '../overheard.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Service, serve } from '../serve.ts'
+import type { Setup } from '../setup.ts'
 import { beginVisit, callOf, finish, frameOf, type Http, type Visit, type VisitKind } from '../visit.ts'
 
 /** One kind of call: its route, the dialect of its errors, and how HTTP becomes a call and a reply becomes HTTP again. */
@@ -59,10 +61,19 @@ function byLegacy(
 
 /** Who asks for a fallback must have the right to debug: that hangs on scopes, which the gateway half of auth is then heard for. */
 function serviceFor({ setup, record }: Visit, call: Call): Service {
+  if (record.directiveRefusal) return refusing(setup, record.directiveRefusal)
   const { debugScope } = setup.config.access
   if (debugScope === null || !call.facts.directives?.debug_force_fallback) return setup
   const heard = overhear(setup)
   record.forced = () => heard.overheard.principal?.scopes.includes(debugScope) ?? false
+  return heard.setup
+}
+
+/** Refuses right behind auth, and only whom auth knows: others are to hear no more than that they are unknown. Without auth, at once. */
+function refusing(setup: Setup, error: GatewayError): Service {
+  if (!setup.acting.has('auth')) throw error
+  const decide = (): Verdict => (heard.overheard.principal ? refuse(error) : pass())
+  const heard = overhear(setup, [{ name: 'directives', stage: 'gateway', mode: 'enforce', acting: { decide } }])
   return heard.setup
 }
 
