@@ -29,6 +29,7 @@ export function createDraws(collector: Collector, stages: Stages): (record: Draw
       fold.flight = collector.assigned({
         rollout,
         step,
+        stepStartedAt: stages.stateOf(seat.name).startedAt,
         tier,
         arm: place === 'observe' ? 'canary' : 'control',
         unit: unitHash(unit),

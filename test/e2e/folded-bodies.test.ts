@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { startRunner } from '../../native-runner/runner.ts'
 import { createSigningKey } from '../../plugins/jws-key.ts'
@@ -52,17 +53,24 @@ interface Asked {
 
 const atRunner = /^(?:[a-z-]+=evaporation-complete;by=runner(?:;armed)?(?:, |$)){6}$/
 
+const none = { parses: 0, writes: 0 }
+
 describe('the body of a call', () => {
   it('of which every layer is at the runner is neither parsed nor written here, streamed or not', async () => {
     await using counting = await startCounting(true)
     await until(async () => atRunner.test((await counting.ask(false)).states), 'folded')
-    await counting.count()
-    for (const stream of [false, true, false, true]) {
-      const { status, states, text } = await counting.ask(stream)
-      expect([status, atRunner.test(states), text.length > 1_000]).toEqual([200, true, true])
-      expect(text.startsWith('data:')).toBe(stream)
+    const rounds: unknown[] = []
+    // The gateway also asks the runner what it can, now and then: what no call of a round did, no call does.
+    for (let round = 0; round < 3 && !rounds.some((counts) => isDeepStrictEqual(counts, none)); round++) {
+      await counting.count()
+      for (const stream of [false, true, false, true]) {
+        const { status, states, text } = await counting.ask(stream)
+        expect([status, atRunner.test(states), text.length > 1_000]).toEqual([200, true, true])
+        expect(text.startsWith('data:')).toBe(stream)
+      }
+      rounds.push(await counting.count())
     }
-    expect(await counting.count()).toEqual({ parses: 0, writes: 0 })
+    expect(rounds).toContainEqual(none)
   })
 
   it('is parsed and written where the layers are here, so that the count counts', async () => {

@@ -20,6 +20,8 @@ export interface CellPlace {
 export interface Cells {
   /** A step begins, perhaps anew: its first window begins with it. Calls that began before `since` on the clock here are none of it. */
   begin(step: RolloutStep, run: StepRun): void
+  /** Like {@link begin}, from a call of the step: nothing happens where a run as young is known. */
+  hear(step: RolloutStep, run: StepRun): void
   at(place: CellPlace): Counting
   list(): Cell[]
 }
@@ -63,6 +65,10 @@ export function createCells(overflow: Overflow): Cells {
   return {
     begin(step, run) {
       runs.set(step, run)
+    },
+    hear(step, run) {
+      const known = runs.get(step)
+      if (!known || run.startedAt > known.startedAt) runs.set(step, run)
     },
     at({ step, tier, arm, startedAt }) {
       const window = windowOf(step, startedAt)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { differsOf, equalOf, plainStrata, skippedOf } from '../diff/test-comparisons.ts'
-import type { Collector } from './collector.ts'
+import { type Collector, createCollector } from './collector.ts'
 import { most } from './overflow.ts'
 import { began, collecting, createHandTimers, drawnFor, endOf, hashOf, whole } from './test-calls.ts'
 
@@ -46,6 +46,28 @@ describe('calls', () => {
       ['S2', 160_000, 1],
     ])
     expect(places[0]?.ended).toBe(1)
+  })
+
+  it('of a step that only their draws have told of fall into none that began before it either', () => {
+    const clock = createManualClock(began + 200_000)
+    const collector = createCollector({ clock, replica: 'a', boot: '1', later: () => () => undefined })
+    for (const [step, since] of [
+      ['S1', 100_000],
+      ['S2', 150_000],
+      ['S2', 160_000],
+    ] as const) {
+      const flight = collector.assigned(drawnFor({ at: began + 170_000 }, { step, stepStartedAt: began + since }))
+      collector.onEnd(endOf({ at: began + 170_000, attrs: { 'foldgate.step': step } }))
+      flight.over()
+    }
+    expect(collector.flush('r1').cells.map(({ step, window, canary }) => [step, window - began, canary.ended])).toEqual(
+      [
+        ['S1', 100_000, 1],
+        ['S2', 150_000, 1],
+        ['S2', 160_000, 1],
+      ],
+    )
+    collector.close()
   })
 
   it('that began in an earlier step count there, and nowhere else', () => {

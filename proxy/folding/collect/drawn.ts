@@ -4,6 +4,8 @@ import type { Arm, RolloutStep } from '../rollout/evidence-counts.ts'
 export interface Drawn {
   readonly rollout: string
   readonly step: RolloutStep
+  /** When the step began, in milliseconds since the epoch: calls are drawn before the controller has told of a new step. Default: as told. */
+  readonly stepStartedAt?: number
   readonly tier: string
   readonly arm: Arm
   /** Short hashes, the same as on the call's span. */

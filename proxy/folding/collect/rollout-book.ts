@@ -60,6 +60,9 @@ export function createRolloutBook(parts: BookParts, first: StepStart): RolloutBo
     },
     begin: (start) => begin(book, start),
     assigned(call) {
+      const { step, stepStartedAt } = call
+      if (stepStartedAt !== undefined)
+        cells.hear(step, { startedAt: stepStartedAt, since: sinceOf(book, stepStartedAt) })
       cells.at(call).assigned++
       marks.mark(call)
       if (call.arm === 'canary') minutes.assigned(call.startedAt)
@@ -117,9 +120,8 @@ function fuseStep({ constants = defaultConstants }: StepStart, since: number) {
 }
 
 function begin(book: Book, start: StepStart): void {
-  const { now, cells, marks, places, latencies } = book
-  // Where this clock is behind, what begins now is of the step all the same.
-  const since = Math.min(start.startedAt, now())
+  const { cells, marks, places, latencies } = book
+  const since = sinceOf(book, start.startedAt)
   latencies.begin(start.limits, start.step === book.start.step)
   book.start = start
   book.since = since
@@ -127,6 +129,11 @@ function begin(book: Book, start: StepStart): void {
   cells.begin(start.step, { startedAt: start.startedAt, since })
   marks.sample(start.sampled ?? 1)
   places.begin(fuseStep(start, since))
+}
+
+/** When a step began on the clock here: where this clock is behind, what begins now is of the step all the same. */
+function sinceOf({ now }: Book, startedAt: number): number {
+  return Math.min(startedAt, now())
 }
 
 function ended(book: Book, call: EndedCall): void {
