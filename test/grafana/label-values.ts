@@ -23,8 +23,8 @@ export function labelsOf(name: keyof typeof metricTable): readonly string[] {
   return [...labels, ...targetLabels, ...(type === 'histogram' ? ['le'] : [])]
 }
 
-/** The values that a label takes on a metric; undefined where they are not a closed list. */
-function valuesOf(
+/** The values that a label takes on a metric, events those of `layer` where one is given; undefined where they are not a closed list. */
+export function valuesOf(
   name: keyof typeof metricTable,
   label: string,
   layer: string | undefined,
@@ -33,7 +33,10 @@ function valuesOf(
   if (label === 'layer') return name === 'shadow_comparisons_total' ? [...layerNames, 'answer'] : layerNames
   if (label === 'reason' && name === 'shadow_dropped_total') return labelValues.drop
   if (label === 'event')
-    return labelValues.count.flatMap((each) => (each.startsWith(`${layer}.`) ? [each.split('.')[1] as string] : []))
+    return labelValues.count.flatMap((each) =>
+      layer === undefined || each.startsWith(`${layer}.`) ? [each.split('.')[1] as string] : [],
+    )
+  if (label === 'result' && name === 'config_reloads_total') return labelValues.reload
   return labelValues[label as keyof typeof labelValues]
 }
 

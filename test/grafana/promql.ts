@@ -19,15 +19,16 @@ export interface Names {
 }
 
 // What the rules use of PromQL; a word that is on neither list counts as a metric.
-const words = new Set(['by', 'on', 'group_left', 'and', 'or', 'unless', 'offset', 'sum', 'min', 'max', 'group'])
-const functions = new Set(['rate', 'increase', 'changes', 'time', 'histogram_quantile'])
+const words = new Set(['by', 'on', 'group_left', 'ignoring', 'and', 'or', 'unless', 'offset'])
+for (const aggregation of ['sum', 'min', 'max', 'avg', 'count', 'group']) words.add(aggregation)
+const functions = new Set(['rate', 'increase', 'changes', 'time', 'histogram_quantile', 'vector', 'sqrt', 'clamp_min'])
 for (const over of ['avg', 'last']) functions.add(`${over}_over_time`)
 
-/** Reads the names of metrics and labels from an expression. It knows no more of PromQL than `grafana/alerts.yaml` uses. */
+/** Reads the names of metrics and labels from an expression. It knows no more of PromQL than `grafana` uses. */
 export function namesFromExpression(expr: string): Names {
   const grouped: string[] = []
   const rest = expr
-    .replaceAll(/\b(?:by|on|group_left)\s*\(([^)]*)\)/g, (_, list: string) => {
+    .replaceAll(/\b(?:by|on|group_left|ignoring)\s*\(([^)]*)\)/g, (_, list: string) => {
       grouped.push(...list.split(',').flatMap((label) => label.trim() || []))
       return ' '
     })

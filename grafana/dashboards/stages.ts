@@ -1,0 +1,34 @@
+import { MappingType, type ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard'
+
+/** What the numbers of `layer_stage` mean. */
+export const stageWords: ValueMapping[] = [
+  {
+    type: MappingType.ValueToText,
+    options: {
+      '-1': { text: 'rolled back', color: 'red' },
+      '0': { text: 'gateway', color: 'text' },
+      '1': { text: 'shadow', color: 'blue' },
+      '2': { text: 'canary, step 1', color: 'light-yellow' },
+      '3': { text: 'canary, step 2', color: 'yellow' },
+      '4': { text: 'canary, step 3', color: 'semi-dark-yellow' },
+      '5': { text: 'canary, step 4', color: 'dark-yellow' },
+      '6': { text: 'native', color: 'green' },
+    },
+  },
+]
+
+/** What 1 and 0 mean where something is there or not. */
+export const upWords: ValueMapping[] = [
+  {
+    type: MappingType.ValueToText,
+    options: { '0': { text: 'down', color: 'red' }, '1': { text: 'up', color: 'green' } },
+  },
+]
+
+/** What 1 and 0 mean where a person has switched something. */
+export const switchWords: ValueMapping[] = [
+  {
+    type: MappingType.ValueToText,
+    options: { '0': { text: 'no', color: 'text' }, '1': { text: 'yes', color: 'orange' } },
+  },
+]
