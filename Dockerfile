@@ -15,6 +15,7 @@ COPY plugins plugins
 COPY config config
 COPY proxy proxy
 COPY native-runner native-runner
+COPY grafana/runbooks grafana/runbooks
 COPY test/build.ts test/build.ts
 RUN npm run build
 

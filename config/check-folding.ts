@@ -1,6 +1,7 @@
 import type { Layer } from '../plugins/layer.ts'
 import { type Movable, stagesFault } from '../plugins/legality.ts'
 import type { Check } from './check.ts'
+import { closest } from './closest.ts'
 import { isLoopback } from './loopback.ts'
 import { outsideFaults } from './outside.ts'
 import type { GatewayConfig } from './schema.ts'
@@ -59,6 +60,34 @@ const way: Check = {
   },
 }
 
+const shadow: Check = {
+  reads: ['folding', 'runners'],
+  run({ folding, runners }, notes) {
+    const { legacy, similarity } = folding.shadow
+    if (legacy !== null) {
+      for (const [name, stage] of Object.entries(folding.stages)) {
+        if (stage !== 'gateway')
+          notes.fault(
+            `folding.stages.${name}`,
+            `must be gateway while folding.shadow.legacy serves, not ${stage}: its layers only observe`,
+          )
+      }
+    }
+    if (similarity.kind !== 'embeddings') return
+    const names = runners.map(({ name }) => name)
+    const { runner } = similarity
+    if (runner === null || !names.includes(runner)) {
+      const near = runner === null ? undefined : closest(runner, names)
+      const hint = near === undefined ? `must be one of runners: ${names.join(', ')}` : `did you mean ${near}?`
+      const what =
+        runner === null ? 'is required: name the runner that makes embeddings' : `there is no runner ${runner}`
+      notes.fault('folding.shadow.similarity.runner', `${what}; ${hint}`)
+    }
+    if (similarity.model === null)
+      notes.fault('folding.shadow.similarity.model', 'is required: name the model that makes embeddings')
+  },
+}
+
 const peers: Check = {
   reads: ['folding', 'signing'],
   run({ folding, signing }, notes) {
@@ -78,4 +107,4 @@ const outside: Check = {
 }
 
 /** Checks over where layers stand, and who is told of it. */
-export const foldingChecks: readonly Check[] = [stages, way, peers, outside]
+export const foldingChecks: readonly Check[] = [stages, way, shadow, peers, outside]

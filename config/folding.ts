@@ -19,6 +19,8 @@ export interface FoldingConfig {
     readonly tiers: readonly string[]
     /** Layers that are in shadow or canary go on by themselves when every gate is met. Rollbacks are always by themselves. */
     readonly autopilot: boolean
+    /** Tenants whose calls are never in a canary: the gateway decides for them until a layer is native. */
+    readonly neverCanary: readonly string[]
   }
   readonly shadow: ShadowConfig
   /** Other replicas, where there is no Redis: `host` or `host:port` each, or one name with the addresses of all. */
@@ -83,6 +85,13 @@ export function foldingSchema(layers: readonly Layer[]): JsonSchema {
         description:
           'Layers in shadow or canary go on by themselves when every gate is met; otherwise a person promotes. Rollbacks are always by themselves.',
         default: false,
+      },
+      neverCanary: {
+        type: 'array',
+        description: 'Tenants whose calls are never in a canary: the gateway decides for them until a layer is native.',
+        default: [],
+        maxItems: 1_024,
+        items: { type: 'string', minLength: 1, maxLength: 256 },
       },
     }),
     shadow: shadowSchema,

@@ -40,6 +40,26 @@ test.each([
     'folding.peers (line 2): replicas cannot believe each other without a key in signing.keys',
   ],
   [
+    'embeddings of no runner are a fault',
+    'folding: { shadow: { similarity: { kind: embeddings, model: m } } }',
+    'folding.shadow.similarity.runner (line 2): is required: name the runner that makes embeddings; must be one of runners: gpu-a',
+  ],
+  [
+    'embeddings of a runner that there is not name the one that was meant',
+    'folding: { shadow: { similarity: { kind: embeddings, model: m, runner: gpu-b } } }',
+    'folding.shadow.similarity.runner (line 2): there is no runner gpu-b; did you mean gpu-a?',
+  ],
+  [
+    'embeddings of no model are a fault',
+    'folding: { shadow: { similarity: { kind: embeddings, runner: gpu-a } } }',
+    'folding.shadow.similarity.model (line 2): is required: name the model that makes embeddings',
+  ],
+  [
+    'texts that are compared by their words need no runner',
+    'folding: { shadow: { similarity: { kind: lexical } } }',
+    undefined,
+  ],
+  [
     'an undo without a Deployment is a fault',
     'folding: { kubernetes: { rollback: true } }',
     'folding.kubernetes.deployment (line 2): is needed: kubernetes.rollback is on',
@@ -203,4 +223,17 @@ test('what is doubtful is a warning and no fault', async () => {
     ['admin.tokens', 3],
     ['layers.cache.input_hash_fields', 4],
   ])
+})
+
+test('while the existing chain serves, a layer that starts anywhere but in the gateway is a fault at its path', async () => {
+  const folding = (stage: string) =>
+    `folding: { shadow: { legacy: { url: "http://127.0.0.1:1" } }, stages: { cache: ${stage} } }`
+  const faults = async (stage: string) => {
+    await using dir = createConfigDir(`${leastConfig}layers: { cache: {} }\n${folding(stage)}\n`)
+    return faultsOf(() => dir.load())
+  }
+  expect(await faults('shadow')).toContain(
+    'folding.stages.cache (line 3): must be gateway while folding.shadow.legacy serves, not shadow: its layers only observe',
+  )
+  expect(await faults('gateway')).toEqual([])
 })

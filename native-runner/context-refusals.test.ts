@@ -49,7 +49,7 @@ const unknown = { pol: 'f'.repeat(64) }
 const swapped = { bod: 'A'.repeat(43) }
 const credential = { crd: credentialDigest('x=:eA==:') }
 
-describe('a context is refused, before anything is computed,', () => {
+describe('a context is refused, before anything is computed, (scenario 17)', () => {
   it.each<[string, ContextOver, string]>([
     ['forged', stranger, '401 signature'],
     ['under an unknown key', { by: secretKey('k9', 1) }, '401 signature'],

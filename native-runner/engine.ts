@@ -7,6 +7,14 @@ export interface Job {
   readonly body: Body
   /** Calls of different scopes never share cached prompt state. */
   readonly scope: string
+  /** The call's place in its trace; absent: it came without. */
+  readonly trace?: TraceHeaders
+}
+
+/** W3C Trace Context as it came. A runner makes no spans: an engine that is a server of its own stands where the runner was told to. */
+export interface TraceHeaders {
+  readonly traceparent: string
+  readonly tracestate?: string
 }
 
 /** What a choice gained: `content`, or any other member an engine behind us sent (`tool_calls`, `reasoning_content`). */

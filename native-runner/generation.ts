@@ -1,4 +1,4 @@
-import type { Body, Engine, Job, ModelCard, Piece } from './engine.ts'
+import type { Body, Engine, Job, ModelCard, Piece, TraceHeaders } from './engine.ts'
 import { booleanField, invalid, objectField, stringField } from './fields.ts'
 import type { Meter } from './meter.ts'
 import { refusal } from './refusal.ts'
@@ -9,6 +9,8 @@ export interface Wish {
   readonly kind: Job['kind']
   readonly body: Body
   readonly signal: AbortSignal
+  /** Of the request, names in lower case. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
   /** Streams bear a usage chunk although the client did not ask for one. Default false. */
   readonly metered?: boolean
 }
@@ -28,7 +30,7 @@ export interface Maker {
 
 /** A body as a generation. Throws a refusal naming the member at fault, `engine_unavailable` and `model_not_found`. */
 export async function generationFrom(
-  { kind, body, signal, metered = false }: Wish,
+  { kind, body, signal, headers = {}, metered = false }: Wish,
   { engine, meter }: Maker,
 ): Promise<Generation> {
   const streamed = booleanField(body, 'stream')
@@ -36,10 +38,17 @@ export async function generationFrom(
   const required = kind === 'chat' ? 'messages' : 'prompt'
   if (body[required] === undefined || body[required] === null)
     throw refusal('missing_parameter', `${required} is missing`, { param: required })
-  const job = { kind, body, scope: scopeFrom(body) }
+  const trace = traceFrom(headers)
+  const job: Job = { kind, body, scope: scopeFrom(body), ...(trace ? { trace } : {}) }
   const { id } = await modelFrom(body, engine)
   const envelope = { ...createEnvelope(kind, id, includeUsage), metered }
   return { streamed, envelope, pieces: meter.counted(engine.generate(job, signal)) }
+}
+
+/** The trace that a request stands in, by its headers; undefined where it came without. */
+export function traceFrom({ traceparent, tracestate }: NonNullable<Wish['headers']>): TraceHeaders | undefined {
+  if (traceparent === undefined) return undefined
+  return { traceparent, ...(tracestate === undefined ? {} : { tracestate }) }
 }
 
 /**

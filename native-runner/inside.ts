@@ -83,7 +83,8 @@ async function answer(call: Call, parts: Asking, note: Note): Promise<Reply> {
   const told = withoutDirectives(withTarget(call, await served(parts)))
   const body = Object.fromEntries(Object.entries(told).filter(([member]) => !parts.without.includes(member)))
   const kind = call.route === 'completions' ? 'completion' : 'chat'
-  const wish = { kind, body, signal: call.signal, metered: parts.metered } as const
+  const { signal, headers } = call
+  const wish = { kind, body, signal, headers, metered: parts.metered } as const
   const generation = await generationFrom(wish, parts.room)
   const made = { ...generation, pieces: noting(generation.pieces, note) }
   const { streamed, envelope } = made

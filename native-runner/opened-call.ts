@@ -7,6 +7,7 @@ import type { ExecutionContext } from '../plugins/execution-context.ts'
 import type { ContextRefusal } from '../plugins/execution-context-refusal.ts'
 import type { Acting, Mode } from '../plugins/layer.ts'
 import type { Seated } from '../plugins/stack.ts'
+import { traceFrom } from './generation.ts'
 import type { CompiledPolicy } from './policies.ts'
 import type { CompiledSide } from './policy-compile.ts'
 import type { Asked, Room, Route } from './routes/route.ts'
@@ -46,7 +47,8 @@ export async function openCall(
   if (routes && !routes.includes(route)) return { code: 'invalid', detail: `pol: a policy of ${route} is not for here` }
   useWhile(asked.signal, policy)
   const side = await policy.side(context.shadow ? 'copy' : 'runner')
-  const plain = callFromContext(context, { route, body: asked.raw, headers, signal: asked.signal })
+  const told = { ...traceFrom(asked.headers), ...headers }
+  const plain = callFromContext(context, { route, body: asked.raw, headers: told, signal: asked.signal })
   const { call, dir } = await withDirectives(plain, side)
   const seats = Object.entries(context.modes).map(
     ([name, named]): Seated<Mode> => ({ name, acting: side.acting.get(name) as Acting, mode: mode ?? named }),

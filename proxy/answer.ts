@@ -17,6 +17,8 @@ export interface AnswerFrame {
   announced(): Readonly<Record<string, string>>
   /** The trailer that was announced, at the end of the stream. */
   trailer(): Readonly<Record<string, string>> | undefined
+  /** A part of a stream is written, with so many bytes. */
+  flushed(bytes: number): void
   /** The head is about to leave: the answer has begun. */
   begun(streamed: boolean): void
 }
@@ -39,7 +41,7 @@ export async function writeAnswer(
   try {
     const said = await answer()
     if (said.streamed) {
-      await writeStream(response, withHead(frame, said, said.parts), frame.times)
+      await writeStream(response, withHead(frame, said, said.parts), frame)
       endStream(frame)
     } else writeWhole(frame, said, await said.whole())
     return undefined

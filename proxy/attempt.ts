@@ -1,6 +1,6 @@
 import type { Call } from '../plugins/call.ts'
 import { directiveMembers } from '../plugins/directives.ts'
-import { type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
+import { type ErrorCode, type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import type { HeaderNames } from '../plugins/headers.ts'
 import type { RunnerQuestion } from '../plugins/host.ts'
 import { type Reply, replyFromBytes, type Target } from '../plugins/reply.ts'
@@ -16,8 +16,10 @@ import { replyFromExchange } from './runner-reply.ts'
 
 /** One try at one runner, watched. */
 export interface AttemptWatch {
-  /** Trace headers that go with it. */
+  /** Trace headers that go with the request that is to be sent now. */
   readonly headers: readonly (readonly [string, string])[]
+  /** The same is asked once more, after this came of it: a span of its own, and `headers` are new. */
+  again(came: { readonly status?: number; readonly error?: ErrorCode }): void
   /** Called once, when its answer has ended. */
   end(result: { readonly status?: number; readonly error?: GatewayError }): void
 }
@@ -127,6 +129,7 @@ async function exchangeWithRunner(line: Line, target: Target, { attempt, watch }
   if (wishes.usage === 'as-asked' && givable.length === 0) return asked
   const said = await wholeBody(body)
   const milder = milderWishes(said.toString('latin1'), { wishes, line, call, givable })
+  if (milder) watch.again({ status })
   return milder ? ask(milder) : { ...asked, exchange: { ...asked.exchange, ...readAlready(said) } }
 }
 
@@ -142,14 +145,21 @@ async function askWith(line: Line, body: Buffer, { attempt, watch }: Watched): P
     signal: call.signal,
     patience: { firstByteMs, idleMs },
   })
+  const send = (make: () => Outgoing): Promise<Exchange> =>
+    sendFresh(line.pool, make(), () => {
+      watch.again({ error: 'runner_error' })
+      return make()
+    })
   const { folding } = options
   if (!folding || folding.fold.modes.size === 0)
-    return { exchange: await sendFresh(line.pool, outgoing(headersOf(line.headers, call, watch))) }
-  const send = (seal: () => readonly string[]): Promise<Exchange> => {
-    const anew = (): Outgoing => outgoing([...headersOf(line.contextHeaders, call, watch), ...seal()])
-    return sendFresh(line.pool, anew(), anew)
+    return { exchange: await send(() => outgoing(headersOf(line.headers, call, watch))) }
+  let refused: Exchange | undefined
+  const sendSealed = async (seal: () => readonly string[]): Promise<Exchange> => {
+    if (refused) watch.again({ status: refused.status })
+    refused = await send(() => outgoing([...headersOf(line.contextHeaders, call, watch), ...seal()]))
+    return refused
   }
-  const folded = await folding.send({ call, fold: folding.fold, instance }, { body, send })
+  const folded = await folding.send({ call, fold: folding.fold, instance }, { body, send: sendSealed })
   folding.fold.said = folded.said
   return { exchange: folding.tapped(folded, { body, idleMs }), folded }
 }

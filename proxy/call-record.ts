@@ -8,8 +8,8 @@ import type { Verdict } from '../plugins/verdict.ts'
 import type { AttemptPlace, AttemptWatch } from './attempt.ts'
 import type { CallFold } from './folding/call-fold.ts'
 import type { FoldSeat } from './folding/seats.ts'
-import type { CallSpan } from './telemetry/call-span.ts'
-import { operationFromRoute } from './telemetry/gen-ai.ts'
+import type { AttemptEnd, AttemptSpan, AttemptStart, CallSpan } from './telemetry/call-span.ts'
+import { attributesFromRequest, operationFromRoute } from './telemetry/gen-ai.ts'
 
 /** What one layer did to one call. */
 export interface LayerRecord {
@@ -57,6 +57,10 @@ export interface CallRecord extends Witness {
   error: GatewayError | undefined
   /** Milliseconds since the call began at which the first byte of the answer left; undefined while none has. */
   firstByteMs: number | undefined
+  /** Milliseconds since the call began at which a stream called its first tool; known where its chunks are read. */
+  toolCallMs: number | undefined
+  /** The layer status went into the head of the answer. */
+  toldStatus: boolean
   /** Milliseconds spent waiting for runners until their heads were there. */
   runnerMs: number
   readonly span: CallSpan
@@ -83,6 +87,8 @@ class Recorded implements CallRecord {
   usage: Usage | undefined
   error: GatewayError | undefined
   firstByteMs: number | undefined
+  toolCallMs: number | undefined
+  toldStatus = false
   runnerMs = 0
   readonly span: CallSpan
   readonly #start = performance.now()
@@ -116,27 +122,50 @@ class Recorded implements CallRecord {
     const { target, address, port, streamed } = place
     const noted: AttemptRecord = { target, startMs: this.elapsedMs() }
     this.attempts.push(noted)
-    const span = this.span.attempt({
+    return new WatchedAttempt(this, noted, {
       runner: target.runner,
       model: target.model || undefined,
       operation: operationFromRoute(call.route),
       address,
       port,
       stream: streamed,
+      // What nobody has read is not read for this.
+      ...(this.span.recording && call.parsed ? { attrs: attributesFromRequest(call.request) } : {}),
     })
-    return {
-      headers: span.headers,
-      end: ({ status, error }) => {
-        noted.endMs = this.elapsedMs()
-        if (status !== undefined) noted.status = status
-        if (error) noted.error = error.code
-        span.end({ status, error: error?.code, usage: this.usage })
-      },
-    }
   }
   #layerSpan(name: string, phase: 'request' | 'response', ms: number): void {
     const end = performance.now()
     this.span.layer(name, phase, { startMs: end - ms, endMs: end })
+  }
+}
+
+// A class, as above: one object a try.
+class WatchedAttempt implements AttemptWatch {
+  readonly #call: CallRecord
+  readonly #noted: AttemptRecord
+  readonly #start: AttemptStart
+  #span: AttemptSpan
+  constructor(call: CallRecord, noted: AttemptRecord, start: AttemptStart) {
+    this.#call = call
+    this.#noted = noted
+    this.#start = start
+    this.#span = call.span.attempt(start)
+  }
+  get headers(): AttemptSpan['headers'] {
+    return this.#span.headers
+  }
+  again(came: Pick<AttemptEnd, 'status' | 'error'>): void {
+    this.#span.end(came)
+    this.#span = this.#call.span.attempt(this.#start)
+  }
+  end({ status, error }: Parameters<AttemptWatch['end']>[0]): void {
+    const { usage, streamed, firstByteMs } = this.#call
+    const noted = this.#noted
+    noted.endMs = this.#call.elapsedMs()
+    if (status !== undefined) noted.status = status
+    if (error) noted.error = error.code
+    const ttftMs = streamed && firstByteMs !== undefined ? firstByteMs - noted.startMs : undefined
+    this.#span.end({ status, error: error?.code, usage, ttftMs })
   }
 }
 

@@ -10,17 +10,25 @@ export interface StreamTimes {
   readonly heartbeatMs: number
 }
 
+/** What a stream is written with. */
+export interface StreamWriting {
+  readonly times: StreamTimes
+  /** Hears of every part, with its length in bytes. */
+  flushed(bytes: number): void
+}
+
 /** Writes the parts of a stream, pulling the next one only when the caller has taken the last. Throws what the source throws. */
 export async function writeStream(
   response: ServerResponse,
   parts: AsyncIterable<Buffer | string>,
-  times: StreamTimes,
+  { times, flushed }: StreamWriting,
 ): Promise<void> {
   const heart = startHeart(response, times.heartbeatMs)
   try {
     for await (const part of parts) {
       if (response.destroyed || response.writableEnded) return
       heart.beatsAgain()
+      flushed(Buffer.byteLength(part))
       if (!response.write(part)) await drained(response, times.writeStallTimeoutMs)
     }
   } finally {

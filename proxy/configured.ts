@@ -7,14 +7,16 @@ import type { StoreConfig } from '../config/store.ts'
 import { canonicalDigest } from '../plugins/canonical.ts'
 import type { Clock } from '../plugins/host.ts'
 import { layers } from '../plugins/index.ts'
-import { sayStage, stageNumber, weightOf } from '../plugins/stage.ts'
+import { isMoving, sayStage, stageNumber, weightOf } from '../plugins/stage.ts'
 import { createTokenEstimator } from '../plugins/token-estimator.ts'
 import type { Collector } from './folding/collect/collector.ts'
 import { createDraws } from './folding/draws.ts'
 import { type OpenedState, openState } from './folding/open-stages.ts'
+import { createDriftWatch, type DriftWatch } from './folding/rollout/drift.ts'
 import { createEjections, type Ejections } from './folding/rollout/ejections.ts'
 import { createStages, type StageChange, type Stages } from './folding/stages.ts'
 import type { Replica } from './folding/state/replica.ts'
+import { isOn } from './folding/state/switches.ts'
 import { watchFor } from './folding/watch.ts'
 import type { Outside } from './outside/outside.ts'
 import { type Lasting, openSetup, type Setup } from './setup.ts'
@@ -29,6 +31,8 @@ export interface Configured {
   readonly live: LiveConfig
   readonly stages: Stages
   readonly ejections: Ejections
+  /** What changes at runners while a layer moves. */
+  readonly drift: DriftWatch
   readonly opened: OpenedState
   /** A file named in the configuration, relative to it. */
   file(path: string): Buffer
@@ -69,12 +73,20 @@ export async function openConfigured(parts: ConfiguredParts): Promise<Configured
       const { layer, from, to, actor, reason } = change
       log.info({ layer, from: sayStage(from), to: sayStage(to), actor, reason }, 'layer moved')
       metrics.layerStage(layer, stageNumber(to, stages.plan.steps), weightOf(to))
+      const trip = to.stage === 'rolled-back' && opened.state.known.tripped[stages.stateOf(layer).rolloutId]
+      // What was taken back before this process began took it no time.
+      if (trip && from.stage !== 'gateway')
+        metrics.rollbackTook(layer, Math.max(0, parts.clock.now() - trip.at) / 1_000)
       parts.moved(change)
       outside.moved(change)
     },
     blocked: () => outside.panicking,
     unconfirmed: outside.unconfirmed,
   })
+  metrics.switches(() => ({
+    frozen: isOn(opened.state.known, 'freeze'),
+    unstreamed: isOn(opened.state.known, 'no-stream'),
+  }))
   const stand = async (config: Config): Promise<void> => {
     const { stages: configured, policy } = config.folding
     const plan = { steps: policy.stages, tiers: policy.tiers }
@@ -82,7 +94,11 @@ export async function openConfigured(parts: ConfiguredParts): Promise<Configured
     current = config
   }
   const ejections = createEjections(parts.replica.id)
-  const watch = watchFor(metrics, log)
+  const drift = createDriftWatch({
+    rollout: () => layers.map(({ name }) => stages.stateOf(name)).find(isMoving)?.rolloutId || undefined,
+    found: ({ runner, what, words }, rollout) => log.warn({ runner, what, words, rollout }, 'a runner has changed'),
+  })
+  const watch = { ...watchFor(metrics, log), met: drift.met }
   watch.shadow.comparing.listen(({ comparison, as, rollout }) => {
     if (rollout !== undefined) parts.collector.compared(rollout, comparison, as)
   })
@@ -132,5 +148,5 @@ export async function openConfigured(parts: ConfiguredParts): Promise<Configured
       else log.error({ by, faults }, 'configuration refused; the one before it stays in use')
     },
   })
-  return { setup: () => setup, live, file, stages, ejections, opened }
+  return { setup: () => setup, live, file, stages, ejections, drift, opened }
 }

@@ -18,9 +18,12 @@ import { later } from './folding/later.ts'
 import type { StageConstants } from './folding/rollout/stage-constants.ts'
 import type { StageChange, Stages } from './folding/stages.ts'
 import { createReplica } from './folding/state/replica.ts'
+import { isOn } from './folding/state/switches.ts'
 import { createHttp } from './host.ts'
 import { startHousekeeping } from './housekeeping.ts'
+import { createLeaving, type Leaving } from './leaving.ts'
 import { createOperations } from './operations.ts'
+import { createOpinions } from './opinions.ts'
 import { createOutside } from './outside/outside.ts'
 import { createPressureGauge } from './pressure.ts'
 import { startRolloutController } from './rollout-controller.ts'
@@ -28,14 +31,16 @@ import { createRolloutOperations } from './rollout-operations.ts'
 import type { Rooms } from './rooms.ts'
 import { createDataServer, type TlsFiles } from './server.ts'
 import type { Setup } from './setup.ts'
-import { accessLineFrom, type PastCall, pastCallFrom } from './stories.ts'
+import { accessLineFrom, type PastCall, pastCallFrom, seenCallFrom } from './stories.ts'
 import { createLog, type GatewayLog, type LogOptions } from './telemetry/log.ts'
-import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { createMetrics } from './telemetry/metrics.ts'
+import { noteMove } from './telemetry/move-span.ts'
+import { createRecent, remembering } from './telemetry/recent.ts'
 import { createTracing } from './telemetry/tracing.ts'
 import { commit, version } from './version.ts'
 
 /** A running gateway. */
-export interface Gateway {
+export interface Gateway extends Leaving {
   /** Where callers send their requests, and where people on call and probes look. */
   readonly url: string
   readonly adminUrl: string
@@ -45,10 +50,6 @@ export interface Gateway {
   readonly live: LiveConfig
   /** Brings every layer back to the gateway at once, because a person said so beside the admin port. Never throws. */
   panic(reason: string): Promise<void>
-  /** Leaves politely: not ready, then no new calls, then an end to what is left; see `drain` in the configuration. */
-  leave(by: string): Promise<void>
-  /** Ends at once; calls under way are cut. */
-  close(): Promise<void>
 }
 
 /** What a gateway is started with. */
@@ -75,18 +76,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const configured = await openConfigured({
     ...options,
     ...equipment,
-    moved: (change) => countMove(equipment.metrics, change),
+    moved: (change) => told(equipment, change),
   })
   const { setup, live } = configured
   const drain = createDrain(() => setup().config.drain, flights)
+  const opinions = createOpinions({ ...equipment, configured })
   const rooms: Rooms = {
     ...equipment,
     setup,
     draining: () => drain.begun,
-    noteFeedback: ({ id, score }) => noteFeedback(equipment, id, score),
+    unstreamed: () => isOn(configured.stages.state.known, 'no-stream'),
+    looks: opinions.looks,
+    noteFeedback: opinions.rate,
     remember(caller, record, ended) {
+      opinions.remember(caller, record)
       const past = pastCallFrom(caller, record, ended)
       stories.remember(past)
+      equipment.recent.saw(seenCallFrom(past))
       if (!quiet.has(log.level)) log.access(accessLineFrom(past, caller.request.method ?? 'GET'), record.span)
     },
   }
@@ -106,6 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     flights,
     stories,
     consumers: equipment.consumers,
+    recent: equipment.recent,
     metrics,
     log,
     startedAt: Date.now(),
@@ -118,15 +125,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log.info({ actor: actor.name, path, reason, status }, 'change asked for at the admin port')
   const admin = await startAdmin({ ...config.admin, rules, operations, changed })
   const housekeeping = startHousekeeping(flights)
-  const close = once(async (deadline: AbortSignal) => {
-    housekeeping.close()
-    await controller.close()
-    flights.cutWhen(deadline)
-    await server.close(deadline)
-    await setup().retire()
-    await admin.close()
-    await configured.stages.close()
-    await equipment.close()
+  const leaving = createLeaving({
+    ...{ drain, flights, server, log },
+    stop() {
+      housekeeping.close()
+      return controller.close()
+    },
+    async last() {
+      await setup().retire()
+      await admin.close()
+      await configured.stages.close()
+      await equipment.close()
+    },
   })
   return {
     url: server.url(),
@@ -136,20 +146,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     live,
     panic: equipment.outside.panic,
-    async leave(by) {
-      log.info({ by }, 'leaving')
-      drain.begin()
-      await drain.delayed(drain.deadline)
-      await close(drain.deadline)
-    },
-    close: () => close(AbortSignal.abort()),
+    ...leaving,
   }
 }
 
 /** What outlives every configuration. */
 async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOptions) {
   const config = loaded.config as Config
-  const metrics = createMetrics({ version, commit, layers: layers.map(({ name }) => name) })
+  const names = layers.map(({ name }) => name)
+  const recent = createRecent({ clock, layers: names })
+  const metrics = remembering(createMetrics({ version, commit, layers: names }), recent)
   const log = createLog({
     level: config.telemetry.logLevel,
     onDropped: (lines) => metrics.dropped('logs', lines),
@@ -178,6 +184,7 @@ async function equip({ loaded, clock = { now: Date.now }, logTo }: GatewayOption
     replica,
     collector,
     suspects,
+    recent,
     metrics,
     log,
     tracing,
@@ -218,24 +225,10 @@ function soon(action: () => void): () => void {
   }
 }
 
-function countMove(metrics: Metrics, { layer, from, to, actor }: StageChange): void {
+function told({ metrics, tracing }: Equipment, change: StageChange): void {
+  noteMove(tracing, change)
+  const { layer, from, to, actor } = change
   if (to.stage === 'rolled-back') metrics.rolledBack(layer, actor === 'foldgate' ? 'controller' : 'operator')
   else if (to.stage === 'gateway' && from.stage !== 'rolled-back') metrics.rolledBack(layer, 'taken-along')
   else if (to.stage !== 'gateway') metrics.promoted(layer)
-}
-
-function noteFeedback({ stories, log }: Equipment, id: string, score: number): boolean {
-  const past = stories.find(id)
-  if (!past) return false
-  past.feedback = score
-  log.info({ id: past.id, score }, 'feedback')
-  return true
-}
-
-function once<Argument>(action: (argument: Argument) => Promise<void>): (argument: Argument) => Promise<void> {
-  let running: Promise<void> | undefined
-  return (argument) => {
-    running ??= action(argument)
-    return running
-  }
 }

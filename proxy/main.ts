@@ -25,7 +25,14 @@ export async function serveForever(file: string): Promise<Gateway> {
     if (leaving) return
     leaving = true
     watch.close()
-    void gateway.leave(signal).then(() => process.exit(0))
+    gateway.leave(signal).then(
+      () => process.exit(0),
+      (reason: unknown) => {
+        // What could not be closed goes with the process: the calls have ended by now.
+        log.error({ reason: reason instanceof Error ? reason.message : 'unknown' }, 'left with something unclosed')
+        void log.flush().then(() => process.exit(1))
+      },
+    )
   }
   process.on('SIGTERM', leave)
   process.on('SIGINT', leave)

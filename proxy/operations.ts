@@ -1,7 +1,7 @@
 import type { LiveConfig } from '../config/live.ts'
 import type { LogLevel } from '../config/sections.ts'
 import type { LayerView } from './admin/layer-view.ts'
-import type { Health, Operations, StatusView } from './admin/operations.ts'
+import type { Health, Operations, ReplicasView, StatusView } from './admin/operations.ts'
 import type { Memory } from './admin/stories.ts'
 import { type Consumers, viewOfConsumers } from './consumers.ts'
 import type { Drain } from './drain.ts'
@@ -12,10 +12,11 @@ import type { Outside } from './outside/outside.ts'
 import type { RolloutOperations } from './rollout-operations.ts'
 import { runnerViews } from './runner-views.ts'
 import type { Setup } from './setup.ts'
-import { createStageChanges } from './stage-changes.ts'
+import { createStageChanges, switchesOf } from './stage-changes.ts'
 import { type PastCall, storyFromPastCall } from './stories.ts'
 import type { GatewayLog } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import type { Recent } from './telemetry/recent.ts'
 import { version } from './version.ts'
 
 /** What the admin port looks at and turns. */
@@ -27,6 +28,7 @@ export interface OperationsParts {
   readonly flights: Flights
   readonly stories: Memory<PastCall>
   readonly consumers: Consumers
+  readonly recent: Pick<Recent, 'view'>
   readonly metrics: Metrics
   readonly log: GatewayLog
   readonly startedAt: number
@@ -41,8 +43,8 @@ export function createOperations(parts: OperationsParts): Operations {
   const shown = () => (live.current.view as { layers?: Record<string, unknown> }).layers ?? {}
   return {
     health: (probe) => (probe === 'ready' ? readiness(parts) : [{ name: 'process', ok: true }]),
-    async metrics() {
-      const { contentType, body } = await metrics.text()
+    async metrics(accept) {
+      const { contentType, body } = await metrics.text(accept)
       return { contentType, text: body }
     },
     status: () => statusOf(parts, views()),
@@ -62,6 +64,8 @@ export function createOperations(parts: OperationsParts): Operations {
       return setup().legacy && setup().folding.shadow.agreement(now).report(now)
     },
     consumers: () => viewOfConsumers(parts.consumers),
+    recent: () => parts.recent.view(),
+    replicas: () => replicasOf(parts),
     drain(by, reason) {
       log.info({ by: by.name, reason }, 'told to drain')
       drain.begin()
@@ -75,6 +79,13 @@ export function createOperations(parts: OperationsParts): Operations {
   }
 }
 
+/** The replicas as the state of the stages has heard of them. */
+function replicasOf({ stages }: OperationsParts): ReplicasView {
+  const all = stages.state.replicas()
+  const away = all.filter(({ agrees }) => !agrees).map(({ name }) => name)
+  return { agree: all.length - away.length, of: all.length, away }
+}
+
 function readiness({ drain, live }: OperationsParts): Health {
   const draining = drain.begun
     ? { name: 'drain', ok: false, note: 'the gateway is leaving' }
@@ -83,14 +94,17 @@ function readiness({ drain, live }: OperationsParts): Health {
 }
 
 function statusOf(
-  { setup, live, drain, flights, startedAt, outside }: OperationsParts,
+  { setup, live, stages, drain, flights, startedAt, outside }: OperationsParts,
   views: readonly LayerView[],
 ): StatusView {
   const now = setup()
   const { host } = now
   const runners = runnerViews(now)
   const store = { kind: host.store.kind, up: host.store.up() }
+  const switches = switchesOf(stages)
+  const unstreamed = switches['no-stream']
   const problems = [
+    ...(unstreamed ? [`answers are not streamed: ${unstreamed.actor}: ${unstreamed.reason}`] : []),
     ...(outside.panicking === undefined ? [] : [`no layer leaves the gateway: ${outside.panicking}`]),
     ...runners.filter(({ available }) => !available).map(({ name }) => `runner ${name} is out of rotation`),
     ...(store.up ? [] : ['the store does not answer']),
@@ -108,5 +122,6 @@ function statusOf(
     store,
     runners,
     layers: views,
+    switches,
   }
 }

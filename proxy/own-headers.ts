@@ -31,6 +31,7 @@ export function ownHeaders(visit: Visit, draining: boolean, head: Head = passedO
   const elapsed = record.elapsedMs()
   const headers: Record<string, string> = {}
   headers[names.layerStatus] = statusLine(visit).text
+  record.toldStatus = true
   headers[names.executionTime] = micros(elapsed)
   headers[names.gatewayOverhead] = micros(elapsed - record.runnerMs)
   if (record.fold || record.directed || record.misplacedDirectives)

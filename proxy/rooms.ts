@@ -1,4 +1,5 @@
 import type { Log } from '../plugins/host.ts'
+import type { AnswerLooks } from './answer-looks.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Caller } from './caller.ts'
 import type { Consumers } from './consumers.ts'
@@ -18,14 +19,18 @@ export interface Rooms {
   readonly log: Log
   /** True once the gateway has been told to leave: answers carry `Connection: close`. */
   readonly draining: () => boolean
+  /** True while streams are made from whole answers, since a person said so. */
+  readonly unstreamed: () => boolean
   /** Calls under way. */
   readonly flights: Flights
   /** Who still asks for old headers. */
   readonly consumers: Consumers
   /** How short of room the gateway is. */
   readonly pressure: PressureGauge
-  /** Keeps what a caller thinks of a recent answer; false when no such call is remembered. */
-  noteFeedback(feedback: Feedback): boolean
+  /** Keeps what a caller thinks of a recent answer of its own; false when no such call is remembered. */
+  noteFeedback(feedback: Feedback, who: string | undefined): boolean
+  /** Looks at a sample of the answers of a rollout. */
+  readonly looks: AnswerLooks
   /** A call is over: it is kept for `explain`. */
   remember(caller: Caller, record: CallRecord, facts: { readonly route: string; readonly status: number }): void
 }

@@ -1,5 +1,5 @@
 import type { Call } from '../plugins/call.ts'
-import type { Route } from '../plugins/chat.ts'
+import type { Chunk, Route } from '../plugins/chat.ts'
 import { gatewayErrorFrom } from '../plugins/errors.ts'
 import type { Reply } from '../plugins/reply.ts'
 import { type Seated, through } from '../plugins/stack.ts'
@@ -59,8 +59,13 @@ function metered({ meters }: Seating, record: CallRecord, reply: Reply): Reply {
   return reply.observe({
     chunk(chunk) {
       if (chunk.usage) record.usage = chunk.usage
+      if (reply.streamed && record.toolCallMs === undefined && callsTool(chunk)) record.toolCallMs = record.elapsedMs()
     },
   })
+}
+
+function callsTool({ choices }: Chunk): boolean {
+  return choices?.some(({ delta }) => (delta?.tool_calls?.length ?? 0) > 0) ?? false
 }
 
 /** A call that is split with the runner. */

@@ -7,6 +7,7 @@ import { writeError } from './answer.ts'
 import { drainBody } from './byte-limit.ts'
 import { answerClientError } from './client-error.ts'
 import { dialectOfPath } from './dialect.ts'
+import { type PartingTime, watchConnections } from './parting.ts'
 import type { Rooms } from './rooms.ts'
 import { feedback } from './routes/feedback.ts'
 import { type InferenceRoute, serveInference } from './routes/inference.ts'
@@ -22,8 +23,8 @@ export interface DataServer {
   /** Where it listens, once it does. */
   readonly url: () => string
   listen(): Promise<void>
-  /** Takes no new connections, lets calls under way end until `deadline` aborts, then cuts what is left. */
-  close(deadline: AbortSignal): Promise<void>
+  /** Takes no new connections and lets calls under way end; cuts what is left when its time is up. */
+  close(time: PartingTime): Promise<void>
 }
 
 const inference: readonly InferenceRoute[] = [chat, completions, embeddings, messages]
@@ -115,7 +116,14 @@ function errorFromFramework(error: FastifyError): GatewayError {
 }
 
 function refuse(rooms: Rooms, error: FastifyError, request: IncomingMessage, response: ServerResponse): void {
-  refuseCall(rooms, errorFromFramework(error), { request, response })
+  const broken = !request.complete && request.destroyed
+  refuseCall(rooms, broken ? brokenOff(rooms.draining()) : errorFromFramework(error), { request, response })
+}
+
+/** A request that ended in the middle: its caller left, or was cut off. */
+function brokenOff(draining: boolean): GatewayError {
+  if (draining) return gatewayError('draining', 'the gateway is leaving')
+  return gatewayError('client_closed', 'the caller went away in the middle of its request')
 }
 
 function unknownMethod(method: string): GatewayError {
@@ -146,6 +154,7 @@ function refuseCall(rooms: Rooms, error: GatewayError, http: Http): void {
 }
 
 function listener(app: FastifyInstance, listen: GatewayConfig['listen']): DataServer {
+  const parting = watchConnections(app.server)
   return {
     url: () => {
       const address = app.server.address()
@@ -156,18 +165,6 @@ function listener(app: FastifyInstance, listen: GatewayConfig['listen']): DataSe
     async listen() {
       await app.listen({ host: listen.host, port: listen.port })
     },
-    async close(deadline) {
-      // Fastify waits for keep-alive sockets that became idle after the close began; nobody else closes those.
-      const sweep = setInterval(() => app.server.closeIdleConnections(), 100)
-      const cut = (): void => app.server.closeAllConnections()
-      deadline.addEventListener('abort', cut)
-      if (deadline.aborted) cut()
-      try {
-        await app.close()
-      } finally {
-        clearInterval(sweep)
-        deadline.removeEventListener('abort', cut)
-      }
-    },
+    close: (time) => parting.until(app.close(), time),
   }
 }

@@ -18,6 +18,7 @@ import type { Ejections } from './folding/rollout/ejections.ts'
 import type { Stages } from './folding/stages.ts'
 import { createStatusBook, type StatusBook } from './layer-status.ts'
 import { type Legacy, openLegacy } from './legacy/legacy.ts'
+import { openQuality, type Quality } from './quality.ts'
 import { type Board, createBoard } from './runner-board.ts'
 import { createRunnerClient } from './runner-client.ts'
 import { type RunnerSettings, runnerSettings } from './runner-settings.ts'
@@ -60,6 +61,8 @@ export interface Setup extends Service {
   /** The chain that serves in our place, with our layers beside it; undefined: we serve. */
   readonly legacy: Legacy | undefined
   readonly tightening: Tightening
+  /** Scores answers of rollouts; undefined where no scorer is configured. */
+  readonly quality: Quality | undefined
   /** A call begins, or has ended, under this configuration. */
   use(): void
   leave(): void
@@ -153,6 +156,7 @@ export async function openSetup(config: GatewayConfig<StoreConfig>, lasting: Las
     folding,
     legacy,
     tightening,
+    quality: openQuality(config, host),
     statusBook: createStatusBook(
       all.map(({ name }) => name),
       config.headers.layerStatus,

@@ -31,7 +31,7 @@ function recordOf() {
 it('a call of a rollout tells at its end all that is counted of it', () => {
   const { record } = recordOf()
   const state = { name: 'prompt', status: 'evaporation-accelerating', by: 'runner', buffered: false } as const
-  const attrs = spanAttributes({ record, states: [state], arm: 'proving' })!
+  const attrs = spanAttributes({ record, states: [state], arm: 'proving', requestId: 'r-1' })!
   expect(endedCallFrom({ code: 200, source: 'runner', attrs })).toEqual({
     ...{ rollout: 'r1', layer: 'prompt', step: 'S2', tier: 'free', arm: 'canary', startedAt, code: 200 },
     ...{ unit: shortHash('acme'), tenant: shortHash('acme'), error: undefined, shed: false, chosen: false },
@@ -48,7 +48,7 @@ it('a call that fell back tells why, about which layers, and what was wrong', ()
   Object.assign(fold, { chosen: true, mismatch: { kind: 'version', layer: 'prompt' }, broken: ['usage', 'end-mark'] })
   fold.unacknowledged.push('prompt')
   const state = { name: 'prompt', status: 'fallback', by: 'gateway', buffered: false, reason: fold.reason } as const
-  const attrs = spanAttributes({ record, states: [state], arm: 'shadow' })!
+  const attrs = spanAttributes({ record, states: [state], arm: 'shadow', requestId: 'r-1' })!
   expect(endedCallFrom({ code: 200, source: 'runner', attrs })).toMatchObject({
     ...{ arm: 'canary', fallback: 'not-acknowledged', atFault: true, mismatch: 'version', chosen: true },
     ...{ unacknowledged: true, broken: 'usage end-mark' },
@@ -64,5 +64,16 @@ it('the unit of a tenant is named as the tenant is; a conversation is not', () =
 it('a call that is not split, and that nobody records, tells nothing', () => {
   const { record } = recordOf()
   record.fold = undefined
-  expect(spanAttributes({ record, states: [], arm: 'gateway' })).toBeUndefined()
+  expect(spanAttributes({ record, states: [], arm: 'gateway', requestId: 'r-1' })).toBeUndefined()
+})
+
+it('a call that is recorded tells its id and what it took; one that is only counted does not', () => {
+  const { record } = recordOf()
+  const facts = { states: [], arm: 'gateway', requestId: 'r-1' } as const
+  expect(spanAttributes({ record, ...facts })).not.toHaveProperty('foldgate.call.id')
+  const recorded = Object.create(record, { span: { value: { recording: true } } }) as typeof record
+  expect(spanAttributes({ record: recorded, ...facts })).toMatchObject({
+    'foldgate.call.id': 'r-1',
+    'foldgate.execution_time_us': 12_000,
+  })
 })

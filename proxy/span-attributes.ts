@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { lookAt } from './answer-looks.ts'
 import type { CallRecord } from './call-record.ts'
 import type { CallFold } from './folding/call-fold.ts'
 import { strataFromCall } from './folding/diff/strata.ts'
@@ -11,6 +12,8 @@ export interface SpanFacts {
   readonly record: CallRecord
   readonly states: readonly LayerState[]
   readonly arm: Arm
+  /** What the caller knows the call by. */
+  readonly requestId: string
 }
 
 /**
@@ -18,12 +21,13 @@ export interface SpanFacts {
  * conversations stand there as short hashes only. Where nothing moves or falls back and nobody records, there are none,
  * and nothing is spent.
  */
-export function spanAttributes({ record, states, arm }: SpanFacts): Attributes | undefined {
+export function spanAttributes({ record, states, arm, requestId }: SpanFacts): Attributes | undefined {
   const { fold, span } = record
   const counts = fold !== undefined && (fold.rollout !== undefined || fold.fallbacks.size > 0)
   if (!span.recording && !counts) return undefined
   const attrs: Record<string, string | number | boolean | undefined> = { 'foldgate.arm': arm }
   for (const { name, status, by, reason } of states) Object.assign(attrs, layerAttributes(name, { status, by, reason }))
+  if (span.recording) Object.assign(attrs, attributesToFollow(record, requestId))
   if (!fold) return attrs
   const moving = [...fold.stages].find(([, stage]) => stage === 'shadow' || stage === 'canary')
   const principal = record.call?.facts.principal
@@ -45,9 +49,18 @@ export function spanAttributes({ record, states, arm }: SpanFacts): Attributes |
   return attrs
 }
 
+/** What somebody who follows one call looks for: its id, and what the gateway told the caller that it took. */
+function attributesToFollow({ firstByteMs }: CallRecord, requestId: string): Attributes {
+  return {
+    'foldgate.call.id': requestId,
+    'foldgate.execution_time_us': firstByteMs === undefined ? undefined : Math.round(firstByteMs * 1_000),
+  }
+}
+
 function attributesOfMove(record: CallRecord, fold: CallFold, moving: string): Attributes {
   const { step, chosen, atFault, mismatch, broken = [] } = fold
   const cacheHit = record.source === 'cache' || fold.said?.acknowledgement.layers['cache']?.o === 'answer'
+  const look = lookAt(record)
   const strata = record.call && strataFromCall(record.call, { cacheHit })
   return {
     'foldgate.step': step,
@@ -61,6 +74,9 @@ function attributesOfMove(record: CallRecord, fold: CallFold, moving: string): A
     'foldgate.json': strata?.json,
     'foldgate.size': strata?.size,
     'foldgate.cache_hit': cacheHit,
+    'foldgate.answer.finish': look?.finish,
+    'foldgate.answer.declined': look?.declined || undefined,
+    'foldgate.answer.chars': look?.chars,
     // Where the model is what is chosen, it tells the two sides apart and not the calls.
     'gen_ai.request.model': moving === 'routing' ? undefined : record.attempts.at(-1)?.target.model || undefined,
   }

@@ -1,10 +1,11 @@
 import { gatewayError } from '../plugins/errors.ts'
 import { type LayerStage, sayStage } from '../plugins/stage.ts'
 import type { LayerView } from './admin/layer-view.ts'
-import type { ChangedBy, Operations } from './admin/operations.ts'
+import type { ChangedBy, Operations, SwitchesView } from './admin/operations.ts'
 import type { ChangeView, StageOutcome } from './admin/stage-view.ts'
 import type { StageVerb } from './folding/stage-plan.ts'
-import type { Changed, StageChange, Stages } from './folding/stages.ts'
+import type { Changed, PastChange, Stages } from './folding/stages.ts'
+import { switchedOn, switchNames, turnSwitch } from './folding/state/switches.ts'
 import { layerProblems, noWayOut } from './layer-views.ts'
 import type { Outside } from './outside/outside.ts'
 import type { Setup } from './setup.ts'
@@ -22,7 +23,7 @@ export interface StageChangesParts {
 /** The part of the operations that moves layers. */
 export function createStageChanges(
   parts: StageChangesParts,
-): Pick<Operations, 'changeStage' | 'rollbackAll' | 'history'> {
+): Pick<Operations, 'changeStage' | 'rollbackAll' | 'history' | 'switches' | 'turnSwitch'> {
   const { stages, setup } = parts
   const outcome = (verb: StageVerb, { changes, confirmed }: Changed): StageOutcome => {
     const layers = parts.views()
@@ -41,8 +42,23 @@ export function createStageChanges(
       const undone = kubernetes ? { kubernetes: await parts.undo(namedBy(by)) } : {}
       return { ...outcome('rollback', changed), ...undone }
     },
+    switches: () => switchesOf(stages),
+    async turnSwitch(name, on, by) {
+      const now = setup().host.clock.now()
+      const changed = await turnSwitch(stages.state, { name, on, by: namedBy(by), now })
+      return { name, on, changed, switches: switchesOf(stages) }
+    },
     history: async (limit) => (await stages.history(limit)).map(viewFromChange),
   }
+}
+
+/** What people have switched, as this replica knows it. */
+export function switchesOf({ state }: Pick<Stages, 'state'>): SwitchesView {
+  const on = switchNames.flatMap((name) => {
+    const switched = switchedOn(state.known, name)
+    return switched ? [[name, switched] as const] : []
+  })
+  return Object.fromEntries(on)
 }
 
 /** What could not take effect on any call is refused: an operator would believe that it had. */
@@ -56,10 +72,11 @@ function namedBy({ actor, reason }: ChangedBy): { actor: string; reason: string 
   return { actor: actor.name, reason }
 }
 
-function viewFromChange({ at, layer, from, to, actor, reason }: StageChange): ChangeView {
+function viewFromChange({ at, layer, from, to, actor, reason }: PastChange): ChangeView {
   return { at, layer, from: said(from), to: said(to), actor, reason }
 }
 
-function said(stage: LayerStage): string {
+function said(stage: LayerStage | string): string {
+  if (typeof stage === 'string') return stage
   return stage.held ? `${sayStage(stage)}, held` : sayStage(stage)
 }

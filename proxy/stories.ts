@@ -1,9 +1,11 @@
+import type { Principal } from '../plugins/call.ts'
 import { layers as allLayers } from '../plugins/index.ts'
 import type { CallStory, FoldedLayerPart, FoldPart } from './admin/stories.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Caller } from './caller.ts'
 import type { CallFold } from './folding/call-fold.ts'
 import type { AccessLine } from './telemetry/log.ts'
+import type { SeenCall } from './telemetry/recent-view.ts'
 
 /** A call that is over, as it is remembered: its record, without anything that was said in it. The story is told when somebody asks. */
 export interface PastCall {
@@ -14,6 +16,8 @@ export interface PastCall {
   readonly status: number
   readonly totalMs: number
   readonly tenant: string | undefined
+  /** Who made it: only they may say what they think of it. */
+  readonly who: string | undefined
   /** How it was split with the runner. */
   readonly fold: FoldPart | undefined
   /** What the caller thought of the answer, −1 to 1, where it said. */
@@ -23,6 +27,7 @@ export interface PastCall {
 /** Keeps of a visit what `explain` may tell: the request and its body are let go, also as each folded layer saw them. */
 export function pastCallFrom(caller: Caller, record: CallRecord, ended: { route: string; status: number }): PastCall {
   const tenant = record.call?.facts.principal?.tenant
+  const who = whoCalled(record)
   const fold = record.fold && foldPartFrom(record.fold)
   record.directiveFault ??= record.fold?.said?.acknowledgement.runner.dir
   record.call = undefined
@@ -35,13 +40,27 @@ export function pastCallFrom(caller: Caller, record: CallRecord, ended: { route:
     status: ended.status,
     totalMs: record.elapsedMs(),
     tenant,
+    who,
     fold,
     feedback: undefined,
   }
 }
 
+/** Who made a call: the principal, whichever side found out; undefined where nobody tells callers apart. */
+export function whoCalled({ call, fold }: Pick<CallRecord, 'call' | 'fold'>): string | undefined {
+  const principal = call?.facts.principal
+  if (principal) return whoIs(principal)
+  const { sub, ten } = fold?.said?.acknowledgement.layers['auth'] ?? {}
+  return sub === undefined || ten === undefined ? undefined : whoIs({ id: sub, tenant: ten })
+}
+
+/** A principal as past calls name it. */
+export function whoIs({ tenant, id }: Pick<Principal, 'tenant' | 'id'>): string {
+  return JSON.stringify([tenant, id])
+}
+
 /** The story of a past call. */
-export function storyFromPastCall({ record, tenant, fold, feedback, ...past }: PastCall): CallStory {
+export function storyFromPastCall({ record, tenant, who: _, fold, feedback, ...past }: PastCall): CallStory {
   const { startedAt, source, error, firstByteMs, runnerMs, usage, layers, directiveFault } = record
   return {
     ...past,
@@ -87,6 +106,15 @@ function foldedLayerFrom(name: string, { stages, modes, fallbacks, said, unackno
     ...(e === undefined ? {} : { essence: e }),
     ...(fallback === undefined ? {} : { fallback }),
     ...(unacknowledged.includes(name) ? { unacknowledged: true } : {}),
+  }
+}
+
+/** What of a past call the last hour keeps, should it be worth a look. */
+export function seenCallFrom({ requestId, route, status, totalMs, record }: PastCall): SeenCall {
+  const { startedAt, span, error, firstByteMs } = record
+  return {
+    ...{ at: startedAt, requestId, traceId: span.traceId, route, code: status, error: error?.code },
+    ms: firstByteMs ?? totalMs,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Call } from '../plugins/call.ts'
 import type { Route } from '../plugins/chat.ts'
 import { type GatewayError, gatewayError } from '../plugins/errors.ts'
 import { type AnswerFrame, endStream, writeError } from './answer.ts'
+import { cacheStateOf, triesOf } from './attempt-figures.ts'
 import { type CallRecord, createCallRecord } from './call-record.ts'
 import { type Caller, callFromCaller, createCaller } from './caller.ts'
 import type { Dialect } from './dialect.ts'
@@ -76,6 +77,7 @@ export function frameOf(rooms: Rooms, visit: Visit): AnswerFrame {
     headers: (head) => ownHeaders(visit, rooms.draining(), head),
     announced: () => announcedTrailer(visit),
     trailer: () => statusTrailer(visit),
+    flushed: rooms.metrics.flushed,
     begun: (streamed) => {
       record.streamed = streamed
       record.firstByteMs ??= record.elapsedMs()
@@ -85,8 +87,10 @@ export function frameOf(rooms: Rooms, visit: Visit): AnswerFrame {
 }
 
 /** The call is over, however it ended: metrics, span, log line, and everything that hung on it given back. */
-export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undefined): void {
+export function finish(rooms: Rooms, visit: Visit, fault: GatewayError | undefined): void {
   const { caller, kind, record, setup } = visit
+  // What was cut off looks, to whoever served it, as if its caller had left.
+  const failure = record.error ?? fault
   const told = failure !== undefined && failure.code !== 'client_closed'
   const left = !told && caller.signal.aborted && !caller.response.writableFinished
   const error = left ? gatewayError('client_closed', 'the caller went away') : failure
@@ -99,6 +103,7 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
     rooms.metrics.layer(layer.name, 'request', layer.decideMs / 1000)
     rooms.metrics.layer(layer.name, 'response', layer.settleMs / 1000)
   }
+  countRunners(rooms, visit, status)
   if (record.usage) {
     rooms.metrics.tokens('input', record.usage.prompt_tokens ?? 0)
     rooms.metrics.tokens('output', record.usage.completion_tokens ?? 0)
@@ -108,13 +113,20 @@ export function finish(rooms: Rooms, visit: Visit, failure: GatewayError | undef
   for (const { name, status: said, by } of states) rooms.metrics.layerStatus(name, said, by)
   if (record.fold) countFold(rooms, record.fold)
   setup.folds.over(record)
-  const attrs = spanAttributes({ record, states, arm: armOf(record) })
+  const attrs = spanAttributes({ record, states, arm: armOf(record), requestId: caller.requestId })
   record.fold?.flight?.over()
   record.span.end({ code: status, source: sourceOf(visit), error: error?.code, ...(attrs ? { attrs } : {}) })
   noteConsumer(rooms, visit)
   rooms.remember(caller, record, { route: kind.route, status })
   visit.landed()
   setup.leave()
+}
+
+function countRunners({ metrics }: Rooms, { caller, record }: Visit, status: number): void {
+  for (const tried of triesOf(record)) metrics.tried(tried)
+  if (status < 300 && record.firstByteMs !== undefined && record.source !== 'gateway')
+    metrics.firstByte(cacheStateOf(record), record.firstByteMs / 1000)
+  if (caller.response.headersSent && !record.toldStatus) metrics.missingHeader('layer-status', 'client-out')
 }
 
 function countFold({ metrics }: Rooms, { fallbacks, unacknowledged, missing }: CallFold): void {
@@ -148,8 +160,11 @@ function measured(visit: Visit, status: number) {
     source: sourceOf(visit),
     arm: armOf(record),
     seconds,
-    ...(first === undefined ? {} : { overheadSeconds: (first - record.runnerMs) / 1000 }),
+    ...(first === undefined
+      ? {}
+      : { overheadSeconds: (first - record.runnerMs) / 1000, runnerSeconds: record.runnerMs / 1000 }),
     ...(first === undefined || !record.streamed ? {} : { ttftSeconds: first / 1000 }),
+    ...(record.span.recording ? { traceId: record.span.traceId } : {}),
   } as const
 }
 
@@ -162,6 +177,7 @@ export function callOf({ kind, caller, record, setup }: Visit, body: Buffer): Ca
 function cut(rooms: Rooms, visit: Visit, error: GatewayError): void {
   const { response, requestId, over } = visit.caller
   const { dialect } = visit.kind
+  if (!response.writableEnded) visit.record.error = error
   if (!response.headersSent) writeError(frameOf(rooms, visit), error)
   else if (visit.record.streamed) endStream(frameOf(rooms, visit), dialect.errorEvent(error, requestId))
   else response.destroy()

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
@@ -16,4 +16,8 @@ cpSync(join(root, 'config/presets'), join(dist, 'config/presets'), { recursive: 
 cpSync(join(root, 'native-runner/engines/native-lock'), join(dist, 'native-runner/engines/native-lock'), {
   recursive: true,
 })
+// The on-call page: what a browser is sent is no TypeScript, and the runbooks that it shows.
+cpSync(join(root, 'proxy/admin/page/static'), join(dist, 'proxy/admin/page/static'), { recursive: true })
+const runbooks = join(root, 'grafana/runbooks')
+if (existsSync(runbooks)) cpSync(runbooks, join(dist, 'grafana/runbooks'), { recursive: true })
 chmodSync(join(dist, 'proxy/cli/foldgate.js'), 0o755)

@@ -3,6 +3,8 @@ import { dirname, join, resolve } from 'node:path'
 import { gatewayJsonSchema } from '../config/schema.ts'
 import { layers } from '../plugins/index.ts'
 import { abiFiles } from './abi.ts'
+import { dashboardFiles } from './grafana/dashboard-files.ts'
+import { pageWithMetrics } from './grafana/metric-page.ts'
 import { chartFiles } from './helm/chart-files.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -12,6 +14,8 @@ const generated: Readonly<Record<string, () => string>> = {
   'config/gateway.schema.json': () => `${JSON.stringify(gatewayJsonSchema(layers), null, 2)}\n`,
   ...abiFiles,
   ...chartFiles,
+  ...dashboardFiles,
+  'grafana/README.md': () => pageWithMetrics(readOrEmpty(join(root, 'grafana/README.md'))),
 }
 
 const checking = process.argv.includes('--check')

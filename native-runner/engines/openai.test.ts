@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
@@ -98,6 +98,23 @@ describe('a runner behind a runner', () => {
       await vi.waitFor(() => expect(outer.engine.load().running).toBe(0), 1000)
     }
   })
+})
+
+it('a call’s trace goes on to the upstream, and nothing else of its headers', async () => {
+  const heard: IncomingHttpHeaders[] = []
+  await using upstream = await startUpstream(({ headers, url }, response) => {
+    if (url === '/v1/chat/completions') heard.push(headers)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(sse(chunk({ content: 'a' }), chunk({}, 'stop'), '[DONE]'))
+  })
+  await using runner = await startRunner({ engine: 'openai', upstream: upstream.url })
+  const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' }
+  const json = { 'content-type': 'application/json' }
+  await (await chat(runner.url, {}, { headers: { ...json, ...trace, baggage: 'x=1' } })).text()
+  await (await chat(runner.url, {})).text()
+  expect(heard).toMatchObject([trace, {}])
+  expect(heard[0]).not.toHaveProperty('baggage')
+  expect(heard[1]).not.toHaveProperty('traceparent')
 })
 
 describe('an upstream that misbehaves', () => {

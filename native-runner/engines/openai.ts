@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici'
-import type { Body, Embedded, Engine, Job, ModelCard, Piece, Tokenized } from '../engine.ts'
+import type { Body, Embedded, Engine, Job, ModelCard, Piece, Tokenized, TraceHeaders } from '../engine.ts'
 import { isObject } from '../fields.ts'
 import { isRefusal, type Refusal, refusal } from '../refusal.ts'
 import { dataFromBody, decodedBody, textFromBody } from './openai-events.ts'
@@ -22,8 +22,14 @@ export interface OpenAiOptions {
   readonly idleTimeoutMs?: number
 }
 
+interface Sent {
+  readonly body: Body | undefined
+  readonly signal: AbortSignal
+  readonly trace?: TraceHeaders | undefined
+}
+
 interface Upstream {
-  send(path: string, body: Body | undefined, signal: AbortSignal): Promise<Dispatcher.ResponseData>
+  send(path: string, sent: Sent): Promise<Dispatcher.ResponseData>
   json(path: string, body: Body | undefined, signal: AbortSignal): Promise<Body>
   close(): Promise<void>
 }
@@ -52,11 +58,11 @@ function createUpstream(options: OpenAiOptions): Upstream {
     'accept-encoding': 'identity',
     ...(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }),
   }
-  const send: Upstream['send'] = async (path, body, signal) => {
+  const send: Upstream['send'] = async (path, { body, signal, trace }) => {
     try {
       const sent =
         body === undefined ? { method: 'GET' as const } : { method: 'POST' as const, body: JSON.stringify(body) }
-      const response = await request(base + path, { ...sent, headers, signal, dispatcher })
+      const response = await request(base + path, { ...sent, headers: { ...headers, ...trace }, signal, dispatcher })
       if (response.statusCode === 200) return response
       const retryAfter = response.headers['retry-after']
       const text = await textFromBody(response.body, errorLimitBytes)
@@ -68,7 +74,7 @@ function createUpstream(options: OpenAiOptions): Upstream {
   return {
     send,
     async json(path, body, signal) {
-      const { headers: found, body: bytes } = await send(path, body, signal)
+      const { headers: found, body: bytes } = await send(path, { body, signal })
       try {
         const text = await textFromBody(decodedBody(bytes, encodingFrom(found)), wholeLimitBytes)
         const value: unknown = JSON.parse(text)
@@ -87,12 +93,8 @@ function encodingFrom(headers: Dispatcher.ResponseData['headers']): string | und
   return Array.isArray(value) ? value.join(',') : value
 }
 
-async function* generate(
-  upstream: Upstream,
-  path: string,
-  call: { body: Body; signal: AbortSignal },
-): AsyncGenerator<Piece> {
-  const { headers, body } = await upstream.send(path, call.body, call.signal)
+async function* generate(upstream: Upstream, path: string, call: Sent): AsyncGenerator<Piece> {
+  const { headers, body } = await upstream.send(path, call)
   const bytes = decodedBody(body, encodingFrom(headers))
   try {
     const type = String(headers['content-type'] ?? '').toLowerCase()
@@ -175,7 +177,7 @@ export function createOpenAiEngine(options: OpenAiOptions): Engine {
       try {
         const body = streamedBody(job, (await models())[0]?.id)
         const path = job.kind === 'chat' ? '/v1/chat/completions' : '/v1/completions'
-        yield* generate(upstream, path, { body, signal })
+        yield* generate(upstream, path, { body, signal, trace: job.trace })
       } finally {
         release()
       }

@@ -5,8 +5,8 @@ import { wholeFromPieces } from '../whole.ts'
 import { type Answer, type Asked, bodyFrom, type Room, type Route } from './route.ts'
 
 async function generate(kind: Job['kind'], asked: Asked, room: Room): Promise<Answer> {
-  const { signal } = asked
-  const { streamed, envelope, pieces } = await generationFrom({ kind, body: bodyFrom(asked), signal }, room)
+  const { signal, headers } = asked
+  const { streamed, envelope, pieces } = await generationFrom({ kind, body: bodyFrom(asked), signal, headers }, room)
   if (!streamed) return { status: 200, body: await wholeFromPieces(envelope, pieces) }
   return { status: 200, headers: streamHeaders, body: eventsFromPieces(envelope, await begun(pieces, signal), signal) }
 }

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { deflateRaw, inflateRaw } from 'node:zlib'
+import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib'
 import type { Target } from '../reply.ts'
 import { createSchema } from '../schema.ts'
 
@@ -51,7 +51,13 @@ const deflated = 1
 /** Answers above this size are compressed where `compress` says so, in bytes. */
 const compressAbove = 1024
 
-const deflate = promisify(deflateRaw)
+/** Answers up to this size are compressed at once, in bytes: some 30 µs, where handing one to another thread alone takes 100. */
+const compressHere = 16_384
+
+const fast = { level: 1 } as const
+const deflateElsewhere = promisify(deflateRaw)
+const deflate = (json: Buffer): Buffer | Promise<Buffer> =>
+  json.length <= compressHere ? deflateRawSync(json, fast) : deflateElsewhere(json)
 const inflate = promisify(inflateRaw) as (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
 /** An entry as the store keeps it. */

@@ -152,6 +152,18 @@ describe('the essence', () => {
     expect(await essenceOf(await act(step, { runners }), call)).toEqual(watching)
     expect(asking).toHaveBeenCalledOnce()
   })
+  test('the model and the stream options, which the gateway puts in after its own half, are not in it, and all else is', async () => {
+    const acting = await act(stepOf({ templates: { a: { text: 'be kind' } }, default: 'a' }))
+    const messages = [{ role: 'user', content: 'hello' }]
+    const as = (more: object) => essenceOf(acting, ask({ messages, ...more }))
+    const plain = await as({ model: 'gpt-4o', stream: true })
+    expect(plain).toMatchObject({
+      kind: 'pass',
+      request: { messages: [{ role: 'system', content: 'be kind' }, ...messages] },
+    })
+    expect(await as({ model: 'm', stream: true, stream_options: { include_usage: true } })).toEqual(plain)
+    expect(await as({ model: 'gpt-4o', stream: true, temperature: 0.5 })).not.toEqual(plain)
+  })
   test('of a refusal it is the code', async () => {
     const acting = await act(stepOf({ templates: { a: { text: '{{ nobody }}' } } }))
     expect(await essenceOf(acting, ask())).toEqual({ kind: 'refuse', code: 'missing_variable' })

@@ -48,7 +48,14 @@ test.each([
 
 test.each([
   ['GET /-/config', {}, 'unauthenticated'],
-  ['GET /', {}, 'unauthenticated'],
+  ['GET /', {}, 'nobody viewer claimed'],
+  ['GET /-/page/page.js', {}, 'nobody viewer claimed'],
+  ['GET /', { host: 'evil.example' }, 'forbidden'],
+  ['GET /', { origin: 'http://evil.example' }, 'forbidden'],
+  ['POST /', json, 'unauthenticated'],
+  ['POST /-/page/page.js', json, 'unauthenticated'],
+  ['GET /-/events', {}, 'unauthenticated'],
+  ['GET /-/events', viewer, 'screen viewer verified'],
   ['GET /-/nothing', {}, 'unauthenticated'],
   ['POST /metrics', json, 'unauthenticated'],
   ['GET /healthz/live/', {}, 'unauthenticated'],

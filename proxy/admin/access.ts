@@ -33,6 +33,11 @@ const openPaths: ReadonlySet<string> = new Set([
   '/-/drain/wait',
 ])
 
+/** Whether a path is the page itself, without anything that it shows: a form for the token has to come from somewhere. */
+function isShell(path: string): boolean {
+  return path === '/' || path.startsWith('/-/page/')
+}
+
 /** Where Argo Rollouts and Flagger ask. */
 export const analysisPath = '/-/analysis'
 
@@ -59,6 +64,7 @@ export function admit(asked: Asked, rules: AccessRules): Actor {
   if (asked.method === 'POST' && asked.path === peersPath) return requireJson(asked, nobody)
   checkHost(asked, rules)
   checkOrigin(asked)
+  if (looking && isShell(asked.path)) return nobody
   const actor = actorFromToken(asked, rules)
   if (looking) return actor
   if (asked.method !== 'POST') throw gatewayError('method_not_allowed', 'changes are POST, everything else is GET')

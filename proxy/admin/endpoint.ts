@@ -8,6 +8,10 @@ export interface Question {
   /** The JSON of a change; undefined for a GET. */
   readonly body: unknown
   readonly actor: Actor
+  /** The `Accept` header; undefined: none. */
+  readonly accept: string | undefined
+  /** The digest that the caller holds already: `If-None-Match` (RFC 9110 §13.1.2). */
+  readonly ifNoneMatch: string | undefined
   /** Aborts when the caller goes away or the listener closes. */
   readonly signal: AbortSignal
 }
@@ -17,7 +21,7 @@ export interface Answer {
   readonly status?: number
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Text as it is; anything else as JSON. */
+  /** Text and streams as they are; anything else as JSON. */
   readonly body: unknown
 }
 

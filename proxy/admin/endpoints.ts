@@ -5,9 +5,12 @@ import { consumers } from './consumers-endpoint.ts'
 import { diffs } from './diffs-endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Operations, Probe } from './operations.ts'
+import { events } from './page/events-endpoint.ts'
+import { pageEndpoints } from './page/page-endpoint.ts'
 import { answerFromHealth } from './probes.ts'
 import { rolloutEndpoints } from './rollout-endpoints.ts'
 import { stageEndpoints } from './stage-endpoints.ts'
+import { switchEndpoints } from './switch-endpoints.ts'
 
 const reasonSchema = createSchema<{ readonly reason?: string }>({
   type: 'object',
@@ -36,9 +39,9 @@ const isOn = (value: string | null): boolean => value !== null && value !== 'fal
 const metrics: Endpoint = {
   method: 'GET',
   path: '/metrics',
-  async run(operations) {
-    const { contentType, text } = await operations.metrics()
-    return { contentType, body: text }
+  async run(operations, { accept }) {
+    const { contentType, text } = await operations.metrics(accept)
+    return { contentType, headers: { vary: 'accept' }, body: text }
   },
 }
 
@@ -115,8 +118,9 @@ export const endpoints: readonly Endpoint[] = [
   probe('startup'),
   metrics,
   look('/-/status', (operations) => operations.status()),
-  look('/-/layers', (operations) => ({ layers: operations.layers() })),
+  look('/-/layers', (operations) => ({ layers: operations.layers(), switches: operations.switches() })),
   ...stageEndpoints,
+  ...switchEndpoints,
   ...rolloutEndpoints,
   consumers,
   diffs,
@@ -127,7 +131,6 @@ export const endpoints: readonly Endpoint[] = [
   drainWait,
   readLogging,
   setLogging,
+  events,
+  ...pageEndpoints,
 ]
-
-/** Endpoints that a later version has; asking for one is told so instead of a plain "not found". */
-export const laterEndpoints: readonly RegExp[] = [/^\/-\/(freeze|degrade)$/, /^\/$/]

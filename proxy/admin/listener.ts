@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { isLoopback } from '../../config/loopback.ts'
 import { gatewayError, gatewayErrorFrom } from '../../plugins/errors.ts'
 import { type AccessRules, admit, isLook } from './access.ts'
 import { type Answer, type Endpoint, isPathOf } from './endpoint.ts'
-import { endpoints, laterEndpoints } from './endpoints.ts'
+import { endpoints } from './endpoints.ts'
 import type { Actor, Operations } from './operations.ts'
 import { answerFromError } from './problem.ts'
 
@@ -130,8 +131,7 @@ function missing(request: FastifyRequest) {
     const allow = methods.join(', ')
     return gatewayError('method_not_allowed', `${path} takes ${allow} only`, { headers: { allow } })
   }
-  const later = laterEndpoints.some((pattern) => pattern.test(path))
-  return gatewayError('not_found', later ? `${path} is not available in this version` : `there is no ${path}`)
+  return gatewayError('not_found', `there is no ${path}`)
 }
 
 function addEndpoint(app: FastifyInstance, endpoint: Endpoint, room: Room): void {
@@ -145,7 +145,9 @@ function addEndpoint(app: FastifyInstance, endpoint: Endpoint, room: Room): void
         params: request.params as Record<string, string>,
         query: new URLSearchParams(request.url.slice(pathOf(request).length)),
         body: request.body ?? {},
+        ifNoneMatch: request.headers['if-none-match'],
         actor: room.actors.get(request) as Actor,
+        accept: request.headers.accept,
         signal: AbortSignal.any([gone.signal, room.closing.signal]),
       }
       const answer = await counted(endpoint, room, () => endpoint.run(room.options.operations, question))
@@ -170,9 +172,7 @@ function send(
   reply: FastifyReply,
   { status = 200, contentType = 'application/json', headers = {}, body }: Answer,
 ): FastifyReply {
-  const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`
-  return reply
-    .code(status)
-    .headers({ ...headers, 'content-type': contentType })
-    .send(Buffer.from(text))
+  const told = reply.code(status).headers({ ...headers, 'content-type': contentType })
+  if (body instanceof Readable) return told.send(body)
+  return told.send(Buffer.from(typeof body === 'string' ? body : `${JSON.stringify(body)}\n`))
 }

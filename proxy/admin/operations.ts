@@ -7,8 +7,10 @@ import type { DecisionRecord } from '../folding/rollout/decision-record.ts'
 import type { ShadowView } from '../folding/shadow/shadow.ts'
 import type { StageVerb } from '../folding/stage-plan.ts'
 import type { PeerReply } from '../folding/state/peer-courier.ts'
+import type { Switched, SwitchName } from '../folding/state/switches.ts'
 import type { AnalysisDocument } from '../outside/hooks/analysis.ts'
 import type { FlaggerHook, HookAnswer } from '../outside/hooks/flagger.ts'
+import type { RecentView } from '../telemetry/recent-view.ts'
 import type { LayerStory, LayerView } from './layer-view.ts'
 import type { RunnerView } from './runner-view.ts'
 import type { ChangeView, StageOutcome } from './stage-view.ts'
@@ -52,6 +54,19 @@ export interface StatusView {
   readonly store: { readonly kind: string; readonly up: boolean }
   readonly runners: readonly RunnerView[]
   readonly layers: readonly LayerView[]
+  readonly switches: SwitchesView
+}
+
+/** What people have switched for all layers and replicas, by whom, why and when; absent: it is off. */
+export type SwitchesView = Readonly<Partial<Record<SwitchName, Switched>>>
+
+/** What came of turning a switch. */
+export interface SwitchOutcome {
+  readonly name: SwitchName
+  readonly on: boolean
+  /** False: it was so already. */
+  readonly changed: boolean
+  readonly switches: SwitchesView
 }
 
 /** The configuration in use, redacted, and how the last reload went. */
@@ -72,6 +87,15 @@ export interface EvidenceView {
   readonly layers: Readonly<Record<string, DecisionRecord>>
 }
 
+/** The replicas that share the stages, this one included, as far as this one has heard of them. */
+export interface ReplicasView {
+  /** How many stand where this one does. */
+  readonly agree: number
+  readonly of: number
+  /** Those that do not, or were not heard of, by name or address. */
+  readonly away: readonly string[]
+}
+
 /** Who asks for a change of stages, and why. */
 export interface ChangedBy {
   readonly actor: Actor
@@ -82,8 +106,8 @@ export interface ChangedBy {
 export interface Operations {
   /** `live` looks at nothing outside this process. `ready` is false while draining. */
   health(probe: Probe): Health
-  /** The metrics in the text format of Prometheus. */
-  metrics(): Promise<{ readonly contentType: string; readonly text: string }>
+  /** The metrics, in the text format that an `Accept` header prefers; see `Metrics`. */
+  metrics(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>
   status(): StatusView
   layers(): readonly LayerView[]
   config(): ConfigView
@@ -99,6 +123,9 @@ export interface Operations {
   changeStage(verb: StageVerb, layer: string, by: ChangedBy): Promise<StageOutcome>
   /** Every layer that is out comes back to the gateway; with `kubernetes`, the runner's Deployment is undone after that, where that is on. */
   rollbackAll(by: ChangedBy, also: { readonly kubernetes: boolean }): Promise<StageOutcome>
+  switches(): SwitchesView
+  /** Turns a switch on or off for all replicas. Throws `stage_refused` where that cannot be noted. */
+  turnSwitch(name: SwitchName, on: boolean, by: ChangedBy): Promise<SwitchOutcome>
   /** The latest changes of stages, latest last: at most `limit` of them. */
   history(limit: number): Promise<readonly ChangeView[]>
   /** The last decision over each layer that moves, with everything that it rested on. */
@@ -113,6 +140,10 @@ export interface Operations {
   diffs(): ShadowView
   /** How far we agree with the existing chain that serves; undefined where there is none. */
   legacy(): LegacyReport | undefined
+  /** What callers have noticed within the last hour, of this process. */
+  recent(): RecentView
+  /** Undefined: how many there are cannot be told from here now. */
+  replicas(): ReplicasView | undefined
   /** Who still asks for old headers. */
   consumers(): ConsumersView
   /** Starts draining; asking again changes nothing. */

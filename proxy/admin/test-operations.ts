@@ -3,6 +3,7 @@ import type { LogLevel } from '../../config/sections.ts'
 import type { Consumer } from '../consumers.ts'
 import { createShadow } from '../folding/shadow/shadow.ts'
 import type { StageVerb } from '../folding/stage-plan.ts'
+import { createRecent } from '../telemetry/recent.ts'
 import type { LayerStory, LayerView } from './layer-view.ts'
 import type { ChangedBy, Health, Operations } from './operations.ts'
 import type { RunnerView } from './runner-view.ts'
@@ -65,7 +66,7 @@ export function createFakeGateway(): FakeGateway {
 }
 
 type Fake = Omit<FakeGateway, 'operations'> & { readonly ended: Promise<boolean> }
-type Change = 'reload' | 'drain' | 'drained' | 'logLevel' | 'setLogLevel' | 'changeStage' | 'rollbackAll'
+type Change = 'reload' | 'drain' | 'drained' | 'logLevel' | 'setLogLevel' | 'changeStage' | 'rollbackAll' | 'turnSwitch'
 
 const shown = {
   listen: { port: 8080 },
@@ -99,7 +100,9 @@ function looks(fake: Fake): Omit<Operations, Change> {
       store: { kind: 'embedded', up: true },
       runners: fake.runners,
       layers: fake.layers,
+      switches: {},
     }),
+    switches: () => ({}),
     layers: () => layers,
     config: () => ({ config: shown, digest: fake.reload.digest, lastReload: fake.reload }),
     explain: (id) => (id === story.requestId || id === story.id ? story : undefined),
@@ -116,6 +119,8 @@ function looks(fake: Fake): Omit<Operations, Change> {
         behaviourDrift: () => undefined,
       }).view(Date.now()),
     legacy: () => undefined,
+    recent: () => createRecent({ clock: { now: Date.now }, layers: ['auth', 'cache'] }).view(),
+    replicas: () => ({ agree: 1, of: 1, away: [] }),
     consumers: () => ({ consumers: fake.consumers, capacity: 1_000, forgotten: 0 }),
   }
 }
@@ -138,6 +143,10 @@ function changes(fake: Fake): Pick<Operations, Change> {
       ...change('rollback', 'all', by),
       ...(kubernetes ? { kubernetes: { done: true, words: 'undone' } } : {}),
     }),
+    async turnSwitch(name, on, { actor, reason }) {
+      fake.told.push(`${name} ${on ? 'on' : 'off'} ${actor.name} ${reason}`)
+      return { name, on, changed: true, switches: {} }
+    },
     async reload(by) {
       fake.told.push(`reload ${by.name}`)
       return fake.reload

@@ -24,6 +24,7 @@ export function linesFromStatus(
     ['config', `${status.config.slice(0, 12)} ${reload}`],
     ['store', `${store.kind} ${store.up ? 'up' : 'down'}`],
     ...status.runners.flatMap((runner) => linesFromRunner(runner, format)),
+    ...linesFromSwitches(status.switches),
     ...lastReload.faults.slice(0, maxFaults).map((fault): [string, string] => ['fault', lineFromFault(fault)]),
     ...status.problems.map((problem): [string, string] => ['problem', problem]),
   ]
@@ -34,6 +35,11 @@ export function linesFromStatus(
     io.color,
   )
   return [...top, '', table, ''].join('\n')
+}
+
+/** What is frozen is no problem, and nothing that anybody should have to search for. */
+function linesFromSwitches({ freeze }: StatusView['switches']): [string, string][] {
+  return freeze ? [['frozen', `since ${new Date(freeze.at).toISOString()} by ${freeze.actor}: ${freeze.reason}`]] : []
 }
 
 /** A runner, and each process of it. */

@@ -14,12 +14,13 @@ import { rollback } from './rollback.ts'
 import { runner } from './runner.ts'
 import { serve } from './serve.ts'
 import { status } from './status.ts'
+import { degrade, freeze } from './switch.ts'
 import type { Verb } from './verb.ts'
 
 /** Every verb of the command line, in the order help lists them. */
 export const verbs: readonly Verb[] = [
   ...[serve, check, compile, runner],
   ...[status, layers, explain, history, diff, evidence],
-  ...[...moves, rollback],
+  ...[...moves, rollback, freeze, degrade],
   ...[doctor, drain, key, demo],
 ]

@@ -94,10 +94,13 @@ export function createFolds({ layers, send, decides, shadow, home, acting }: Fol
     },
     over(record) {
       shadow.live(record)
-      if (record.fold && record.error?.code !== 'client_closed') shadow.over(record, record.fold)
+      if (record.fold && !cutShort.has(record.error?.code ?? '')) shadow.over(record, record.fold)
     },
   }
 }
+
+/** Calls that neither side has ended: there is nothing to hold against each other. */
+const cutShort: ReadonlySet<string> = new Set(['client_closed', 'draining'])
 
 interface ReadsFrom extends Pick<EndingParts, 'acting'> {
   readonly fold: CallFold

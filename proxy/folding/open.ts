@@ -95,6 +95,7 @@ export function openFolding(parts: FoldingParts): OpenedFolding {
       version: () => stages.version + reports,
       isSoft: (layer) => isSoft(layer, { policies, instances, runners: parts.runners }),
       conversationHeader: names.conversationId,
+      never: new Set(config.folding.policy.neverCanary),
       ...(config.access.overrideScope === null
         ? {}
         : { override: overrideFor(config.access.overrideScope, names.override) }),

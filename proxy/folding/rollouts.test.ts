@@ -63,7 +63,7 @@ describe('rollouts that are decided every minute', () => {
     const ended = endings(60, 82, () => ({ canary: 0.02, control: 0.0005 }))
     expect((ended['rollback F4'] ?? 0) + (ended['rollback F11'] ?? 0)).toBe(60)
   })
-  it('of a layer whose provider fails both arms for three minutes are held, and nobody is blamed', () => {
+  it('of a layer whose provider fails both arms for three minutes are held, and nobody is blamed (scenario 18)', () => {
     const ended = endings(40, 83, (at) =>
       at >= 3 && at <= 5 ? { canary: 0.1, control: 0.1 } : { canary: 0, control: 0 },
     )
@@ -71,7 +71,7 @@ describe('rollouts that are decided every minute', () => {
   })
 })
 
-it('a layer that breaks only after 20,000 good calls is found by the CUSUM within about 2,000', () => {
+it('a layer that breaks only after 20,000 good calls is found by the CUSUM within about 2,000 (scenario 19)', () => {
   const random = createRandom(84)
   const calls = Array.from({ length: 40 }, () => {
     const cusum = createCusum(constants.errors, constants.cusum)

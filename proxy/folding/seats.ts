@@ -25,6 +25,8 @@ export interface SeatParts {
   isSoft(layer: string): boolean
   /** The request header that names a conversation. */
   readonly conversationHeader: string
+  /** Tenants that are never in a canary. */
+  readonly never?: ReadonlySet<string>
   /** On which side a caller with the right to choose wants a layer that is in canary; undefined: no wish. */
   override?(call: Call, layer: string): 'gateway' | 'runner' | undefined
 }
@@ -59,7 +61,12 @@ function movingSeat(layer: Layer, standing: LayerStage, parts: SeatParts): Parti
   const auth = parts.layers.some(({ writes }) => writes.includes('principal'))
   const units = { header: parts.conversationHeader, auth }
   const unitOfCall = (call: Call): string | undefined => unitOf(call, unit, units)
-  const wish = (call: Call) => (standing.stage === 'canary' ? parts.override?.(call, layer.name) : undefined)
+  const stays = ({ facts }: Call): boolean => parts.never?.has(facts.principal?.tenant ?? '') ?? false
+  // Who stays out is no sample of anything, as little as who chooses.
+  const wish = (call: Call) => {
+    if (standing.stage !== 'canary') return undefined
+    return parts.override?.(call, layer.name) ?? (stays(call) ? 'gateway' : undefined)
+  }
   const draw = (call: Call): Place | undefined => {
     const wished = wish(call)
     if (wished) return wished === 'runner' ? 'observe' : 'enforce'

@@ -187,7 +187,11 @@ async function refusalIn(exchange: Exchange): Promise<ContextRefusal | undefined
 async function cure(instance: Instance, { code }: ContextRefusal, digest: string): Promise<boolean> {
   if (code === 'policy-unknown' || code === 'audience') await instance.renew(digest)
   else if (code === 'unsupported') await instance.refresh()
-  else return false
+  else {
+    // No help for this call; but what the gateway says of the runner is to be true for the next.
+    if (code === 'signature' || code === 'expired') instance.doubted()
+    return false
+  }
   return true
 }
 

@@ -3,6 +3,16 @@ import { gatewayError } from '../../plugins/errors.ts'
 import { isMoving, type LayerStage, type Stage, sayStage } from '../../plugins/stage.ts'
 import type { LayerState } from './state/document.ts'
 import { createUlid } from './state/replica.ts'
+import type { TransitionResult } from './state/state.ts'
+
+/** Why a change was not taken, in words. */
+export const stageRefusals: Readonly<Record<Exclude<TransitionResult, 'done'>, string>> = {
+  stale: 'somebody else has just moved a layer; look again',
+  fenced: 'another replica leads by now; it moves the layers',
+  tripped: 'this rollout was taken back; begin a new one',
+  'second-layer': 'another layer is in shadow or canary; one moves at a time',
+  unavailable: 'the store of the stages does not answer; nothing is promoted until it does',
+}
 
 /** What may be asked of one layer, in the order they come in a rollout. */
 export const stageVerbs = ['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback'] as const

@@ -15,6 +15,10 @@ export interface StageChange extends ChangedBy {
   readonly to: LayerStage
 }
 
+/** What history tells: a change of a layer, or, in words, something that moved none, of the layer `*` where it is about all. */
+export type PastChange = Pick<StageChange, 'at' | 'layer' | 'actor' | 'reason'> &
+  (Pick<StageChange, 'from' | 'to'> | { readonly from: string; readonly to: string })
+
 /**
  * The layers as they are in force: those that cannot be out while another is home, go home with it at once, on every replica alike, before
  * anybody has written that down.
@@ -64,12 +68,13 @@ function sameWeights({ weights: a }: LayerState, { weights: b }: LayerState): bo
 }
 
 /** A recorded change as people see it. */
-export function changesOf({ at, by, layers }: StageChangeRecord, plan: MovePlan): StageChange[] {
-  return Object.entries(layers).map(([layer, { from = atHome, to = atHome }]) => ({
+export function changesOf({ at, by, layers, told }: StageChangeRecord, plan: MovePlan): PastChange[] {
+  const moved = Object.entries(layers).map(([layer, { from = atHome, to = atHome }]) => ({
     at,
     layer,
     from: stageFrom(from, plan),
     to: stageFrom(to, plan),
     ...by,
   }))
+  return told ? [...moved, { at, ...told, ...by }] : moved
 }

@@ -6,6 +6,7 @@ import { weightsAt } from './stage-plan.ts'
 import { createStages, type StageChange, type Stages } from './stages.ts'
 import { createEmbeddedState } from './state/embedded.ts'
 import { createReplica } from './state/replica.ts'
+import { turnSwitch } from './state/switches.ts'
 
 const all = layers.map(({ name, reads, writes, answers, rewrites }) => ({
   name,
@@ -64,6 +65,27 @@ describe('a configured stage', () => {
     elect()
     await made.catchUp()
     expect(sayStage(made.of('postprocess'))).toBe('native')
+  })
+
+  it('that came while everything was frozen comes home at once, and goes out when that is over', async () => {
+    const { stages: made } = await stages({ postprocess: 'native' })
+    const turn = (on: boolean) => turnSwitch(made.state, { name: 'freeze', on, by, now: 1 })
+    await turn(true)
+    await expect(made.ask('promote', 'prompt', by)).rejects.toThrow('frozen by ada')
+    await made.configure({ layers: all, stages: { prompt: 'native', postprocess: 'native' }, steps, tiers })
+    await made.catchUp()
+    expect(sayStage(made.of('prompt'))).toBe('gateway')
+    await turn(false)
+    await made.catchUp()
+    expect(sayStage(made.of('prompt'))).toBe('native')
+    await turn(true)
+    await made.configure({ layers: all, stages: {}, steps, tiers })
+    expect(['prompt', 'postprocess'].map((name) => sayStage(made.of(name)))).toEqual(['gateway', 'gateway'])
+    expect((await made.history(20)).filter(({ layer }) => layer === '*')).toMatchObject([
+      { from: 'moving', to: 'frozen' },
+      { from: 'frozen', to: 'moving' },
+      { from: 'moving', to: 'frozen' },
+    ])
   })
 
   it('is not brought back a minute later, nor over what was done in the meantime', async () => {

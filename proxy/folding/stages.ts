@@ -10,15 +10,17 @@ import {
   nextState,
   type StageVerb,
   stageFrom,
+  stageRefusals,
   startedAt,
 } from './stage-plan.ts'
-import { changesFrom, changesOf, drained, homeward, type StageChange } from './stage-view.ts'
+import { changesFrom, changesOf, drained, homeward, type PastChange, type StageChange } from './stage-view.ts'
 import { isOut, type LayerState, type StageDocument } from './state/document.ts'
 import { lostFor } from './state/drain.ts'
 import type { RolloutState, TripOutcome } from './state/state.ts'
+import { isOn, sayFrozen, switchedOn } from './state/switches.ts'
 
 export type { ChangedBy, StageVerb } from './stage-plan.ts'
-export type { StageChange } from './stage-view.ts'
+export type { PastChange, StageChange } from './stage-view.ts'
 
 /** Where each layer starts, as configured, and the layers it is about. */
 export interface StageConfig extends MovePlan {
@@ -58,7 +60,7 @@ export interface Stages {
   /** Nothing is promoted by itself until this is taken away with an empty reason. Does nothing where another replica leads. */
   holdAll(reason: string, by: ChangedBy): Promise<void>
   /** Latest last. */
-  history(limit: number): Promise<readonly StageChange[]>
+  history(limit: number): Promise<readonly PastChange[]>
   close(): Promise<void>
 }
 
@@ -109,7 +111,7 @@ export function createStages({ state, clock, artifactOf, changed, blocked, uncon
     if (!leading) throw gatewayError('stage_refused', 'another replica leads; it moves the layers')
     const layers = { ...state.known.layers, ...next }
     const result = await state.transition({ expectedRev: before.rev, fence: leading.fence, layers, by, evidence })
-    if (result !== 'done') throw gatewayError('stage_refused', refusals[result])
+    if (result !== 'done') throw gatewayError('stage_refused', stageRefusals[result])
     if (state.known.rev !== before.rev) refresh(state.known)
     return changesFrom(was, effective, { clock, config })
   }
@@ -180,14 +182,19 @@ export function createStages({ state, clock, artifactOf, changed, blocked, uncon
       }
       refresh(state.known)
       waiting = new Map()
-      if (Object.keys(next).length === 0) return []
-      if (state.lead()) return write(next, byConfiguration)
+      // While everything is frozen, what comes home comes now, and the rest goes out when that is over.
+      const frozen = isOn(state.known, 'freeze')
+      const due = Object.entries(next).filter(([, layer]) => state.lead() && !(frozen && isOut(layer)))
       for (const name of Object.keys(next))
-        waiting.set(name, { rollout: rolloutOf(name), until: clock.now() + waitsMs })
-      return []
+        waiting.set(name, {
+          rollout: rolloutOf(name),
+          until: frozen ? Number.POSITIVE_INFINITY : clock.now() + waitsMs,
+        })
+      for (const [name] of due) waiting.delete(name)
+      return due.length === 0 ? [] : write(Object.fromEntries(due), byConfiguration)
     },
     async catchUp() {
-      if (waiting.size === 0 || !state.lead()) return
+      if (waiting.size === 0 || !state.lead() || isOn(state.known, 'freeze')) return
       const due = [...waiting].filter(
         ([name, { rollout, until }]) => clock.now() < until && rolloutOf(name) === rollout,
       )
@@ -209,7 +216,9 @@ export function createStages({ state, clock, artifactOf, changed, blocked, uncon
         return { changes: await write({ [layer]: { ...stateOf(layer), held, ...by } }, by) }
       }
       const kept = blocked?.()
-      if (kept) throw gatewayError('stage_refused', `${layer} stays in the gateway: ${kept}`)
+      if (kept) throw gatewayError('stage_refused', `${layer} stays where it is: ${kept}`)
+      const frozen = switchedOn(state.known, 'freeze')
+      if (frozen) throw gatewayError('stage_refused', `${layer} stays where it is: ${sayFrozen(frozen)}`)
       const next = { [layer]: nextState(verb, nextFrom(layer, by)) }
       requireLegal(next)
       return { changes: await write(next, by, evidence) }
@@ -231,20 +240,10 @@ export function createStages({ state, clock, artifactOf, changed, blocked, uncon
       const { rev, layers, hold: held } = state.known
       if (leading && held !== hold) await state.transition({ expectedRev: rev, fence: leading.fence, layers, hold, by })
     },
-    async history(limit) {
-      return (await state.history(limit)).flatMap((record) => changesOf(record, config)).slice(-limit)
-    },
+    history: async (limit) => (await state.history(limit)).flatMap((record) => changesOf(record, config)).slice(-limit),
     async close() {
       stop()
       await state.close()
     },
   }
 }
-
-const refusals = {
-  stale: 'somebody else has just moved a layer; look again',
-  fenced: 'another replica leads by now; it moves the layers',
-  tripped: 'this rollout was taken back; begin a new one',
-  'second-layer': 'another layer is in shadow or canary; one moves at a time',
-  unavailable: 'the store of the stages does not answer; nothing is promoted until it does',
-} as const

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../plugins/errors.ts'
 import { type Answer, writeAnswer } from '../answer.ts'
 import { type Exchange, type Outgoing, sendFresh } from '../exchange.ts'
 import type { Rooms } from '../rooms.ts'
+import type { AttemptSpan } from '../telemetry/call-span.ts'
 import { frameOf, type Visit } from '../visit.ts'
 import { headersFromChain, headersToChain } from './chain-headers.ts'
 import type { Legacy, Observation } from './legacy.ts'
@@ -25,12 +26,14 @@ export async function serveLegacy(
 ): Promise<GatewayError | undefined> {
   const { setup } = visit
   const observation = legacy.observe(call)
+  const span = spanOf(legacy, visit)
   let exchange: Exchange | undefined
   const error = await writeAnswer(frameOf(rooms, visit), async () => {
-    exchange = await asked(legacy, visit, body)
+    exchange = await asked(legacy, visit, { body, span })
     visit.record.source = 'runner'
     return answerFrom(exchange, legacy, observation)
   })
+  span?.end({ status: exchange?.status, error: error?.code })
   setup.use()
   void over(observation, error ? undefined : exchange)
     .catch(() => undefined)
@@ -38,13 +41,30 @@ export async function serveLegacy(
   return error
 }
 
-async function asked({ line, apiKey, patience }: Legacy, { caller, record }: Visit, body: Buffer): Promise<Exchange> {
+/** The span of the chain's part in a call that is recorded; where nobody records, the caller's own trace goes on as it came. */
+function spanOf({ line }: Legacy, { record, caller }: Visit): AttemptSpan | undefined {
+  if (!record.span.recording) return undefined
+  const { address, port } = line
+  const { method = 'POST' } = caller.request
+  return record.span.attempt({ runner: line.settings.name, method, address, port, stream: false })
+}
+
+interface Sending {
+  readonly body: Buffer
+  readonly span: AttemptSpan | undefined
+}
+
+async function asked(legacy: Legacy, { caller, record }: Visit, { body, span }: Sending): Promise<Exchange> {
+  const { line, apiKey, patience } = legacy
   const { request, signal } = caller
   const start = record.elapsedMs()
   const outgoing = (): Outgoing => ({
     method: 'POST',
     path: line.base + (request.url ?? '/'),
-    headers: [...headersToChain(request, apiKey), ...Object.entries(line.settings.headers).flat()],
+    headers: [
+      ...headersToChain(request, { key: apiKey, trace: span?.headers }),
+      ...Object.entries(line.settings.headers).flat(),
+    ],
     body,
     signal,
     patience,

@@ -10,6 +10,7 @@ import { overhear } from '../overheard.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Service, serve } from '../serve.ts'
 import type { Setup } from '../setup.ts'
+import { degradedHeader, withoutStream } from '../unstreamed.ts'
 import { beginVisit, callOf, finish, frameOf, type Http, type Visit, type VisitKind } from '../visit.ts'
 
 /** One kind of call: its route, the dialect of its errors, and how HTTP becomes a call and a reply becomes HTTP again. */
@@ -38,10 +39,15 @@ function ours(rooms: Rooms, kind: InferenceRoute, { visit, body }: Serving): Pro
   return writeAnswer(frameOf(rooms, visit), async () => {
     const call = callOf(visit, body)
     const seen = await withDirectives(kind.toCall?.(call) ?? call, body, visit)
-    const answer = await kind.toAnswer(await serve(serviceFor(visit, seen), seen, visit.record), seen)
+    const plain = rooms.unstreamed() ? withoutStream(seen, degradedHeaderOf(visit.setup)) : undefined
+    const served = await serve(serviceFor(visit, seen), plain?.call ?? seen, visit.record)
+    const reply = rooms.looks.at(served, visit.record)
+    const answer = await kind.toAnswer((await plain?.streamed(reply)) ?? reply, seen)
     return visit.setup.folding.copies?.heard(answer, visit.record) ?? answer
   })
 }
+
+const degradedHeaderOf = ({ config }: Setup): string => `${config.headers.prefix}${degradedHeader}`
 
 /** What our layers cannot read, the chain may: they are asked about the body as it came. */
 function byLegacy(

@@ -3,6 +3,7 @@ import { GatewayError, gatewayError } from '../../plugins/errors.ts'
 import { ownHeaders } from '../own-headers.ts'
 import { runnerError } from '../runner-error.ts'
 import { basePath, type RunnerSettings } from '../runner-settings.ts'
+import type { AttemptEnd } from '../telemetry/call-span.ts'
 import type { Passage } from './passthrough.ts'
 
 /** The runner that one passed-on request goes to. */
@@ -12,6 +13,27 @@ export interface PassingLine {
   readonly options: Readonly<Record<string, unknown>>
   /** How it went, as far as the runner's health goes. Once. */
   leave(outcome: 'healthy' | 'failed' | 'unknown'): void
+}
+
+/** What a call's trace has of its way to the runner. */
+export interface PassingSpan {
+  /** Trace headers, by name. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Once; see `AttemptSpan`. */
+  end(end: AttemptEnd): void
+}
+
+/** Begins the span of a request that is passed on to this runner. */
+export function beginPassingSpan({ visit }: Passage, { runner }: PassingLine): PassingSpan {
+  const { hostname, port, protocol } = new URL(runner.url)
+  const attempt = visit.record.span.attempt({
+    runner: runner.name,
+    method: visit.caller.request.method ?? 'GET',
+    address: hostname,
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+    stream: false,
+  })
+  return { headers: Object.fromEntries(attempt.headers), end: (end) => attempt.end(end) }
 }
 
 /** Chooses the first runner that takes calls. Throws `runner_unreachable` when none does. */

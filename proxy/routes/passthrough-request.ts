@@ -7,6 +7,7 @@ import { outwardHeaders } from '../runner-reply.ts'
 import type { Passage } from './passthrough.ts'
 import {
   awaitAnswer,
+  beginPassingSpan,
   openPassingLine,
   type PassingLine,
   passedHeaders,
@@ -22,7 +23,8 @@ export async function passRequest(passage: Passage): Promise<void> {
   const { createProxyServer } = await import('http-proxy')
   if (signal.aborted) throw gatewayError('client_closed', 'the caller went away')
   const line = openPassingLine(passage)
-  request.headers = forwardedHeaders(request.headers)
+  const span = beginPassingSpan(passage, line)
+  request.headers = { ...forwardedHeaders(request.headers), ...span.headers }
   request.url = path.raw
   const server = createProxyServer(line.options)
   const started = visit.record.elapsedMs()
@@ -34,6 +36,7 @@ export async function passRequest(passage: Passage): Promise<void> {
       failed = true
       const fault = passingError(error, passage, patience?.timedOut ?? false)
       line.leave(runnersFault(fault) ? 'failed' : 'unknown')
+      span.end({ error: fault.code })
       reject(fault)
       outgoing?.destroy()
     }
@@ -51,6 +54,7 @@ export async function passRequest(passage: Passage): Promise<void> {
     })
     response.on('close', () => {
       line.leave('unknown')
+      span.end(response.writableFinished ? { status: response.statusCode } : { error: 'client_closed' })
       resolve()
     })
     const buffer = limited(request, visit.setup.config.listen.bodyLimitBytes, fail)

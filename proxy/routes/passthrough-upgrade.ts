@@ -5,7 +5,14 @@ import { type GatewayError, gatewayError } from '../../plugins/errors.ts'
 import { forwardedHeaders } from '../forwarded-headers.ts'
 import { outwardHeaders } from '../runner-reply.ts'
 import type { Passage } from './passthrough.ts'
-import { awaitAnswer, openPassingLine, passedHeaders, passingError, runnersFault } from './passthrough-line.ts'
+import {
+  awaitAnswer,
+  beginPassingSpan,
+  openPassingLine,
+  passedHeaders,
+  passingError,
+  runnersFault,
+} from './passthrough-line.ts'
 
 /** The one upgrade that is passed on. Any other is an offer that may be ignored. */
 export function isWebSocket({ method, headers }: IncomingMessage): boolean {
@@ -47,7 +54,9 @@ export async function passUpgrade(passage: Passage, upgrade: Upgrade): Promise<v
   const { createProxyServer } = await import('http-proxy')
   if (socket.destroyed) throw gatewayError('client_closed', 'the caller went away')
   const line = openPassingLine(passage)
-  request.headers = { ...forwardedHeaders(request.headers), connection: 'Upgrade', upgrade: 'websocket' }
+  const span = beginPassingSpan(passage, line)
+  const own = { ...span.headers, connection: 'Upgrade', upgrade: 'websocket' }
+  request.headers = { ...forwardedHeaders(request.headers), ...own }
   request.url = path.raw
   const server = createProxyServer(line.options)
   response.detachSocket(socket as never)
@@ -58,6 +67,7 @@ export async function passUpgrade(passage: Passage, upgrade: Upgrade): Promise<v
     let patience: ReturnType<typeof awaitAnswer> | undefined
     socket.on('close', () => {
       line.leave('unknown')
+      span.end({ status: response.statusCode })
       resolve()
     })
     server.on('proxyReqWs', (outgoing) => {
@@ -80,6 +90,7 @@ export async function passUpgrade(passage: Passage, upgrade: Upgrade): Promise<v
     server.ws(request, socket as never, head, {}, (error) => {
       const fault = passingError(error, passage, patience?.timedOut ?? false)
       line.leave(runnersFault(fault) ? 'failed' : 'unknown')
+      span.end({ error: fault.code })
       signal.removeEventListener('abort', cut)
       if (response.statusCode !== 101 && socket.writable) socket.write(refusal(fault, passage))
       reject(fault)

@@ -79,6 +79,11 @@ export interface CallSpan {
   /** What a layer did in one phase, after the fact. Times are on the clock of `performance.now()`. */
   layer(name: string, phase: Phase, time: LayerTime): void
   attempt(start: AttemptStart): AttemptSpan
+  /**
+   * One more request for the same call, whose answer nobody gets: a trace of its own with a link to this one, sampled where this one is. May
+   * begin after the call has ended, and is not ended by it.
+   */
+  copy(start: AttemptStart): AttemptSpan
   /** At the last byte of the answer, or when it is given up. */
   end(end: CallEnd): void
 }

@@ -91,6 +91,10 @@ export const attributeNames = {
   mismatch: 'foldgate.mismatch',
   /** What was wrong with the answer itself: invariants of its stream, a hard difference, or its usage; with spaces between. */
   broken: 'foldgate.broken',
+  /** Of an answer that was looked at: why it ended, whether the model declined, and the length of its text. */
+  answerFinish: 'foldgate.answer.finish',
+  answerDeclined: 'foldgate.answer.declined',
+  answerChars: 'foldgate.answer.chars',
   /** What kind of call it was: asked for a stream, brought tools, wanted JSON, how long its body was, answered by a cache. */
   stream: 'foldgate.stream',
   tools: 'foldgate.tools',
@@ -104,8 +108,18 @@ export const attributeNames = {
   layer: 'foldgate.layer',
   phase: 'foldgate.phase',
   runner: 'foldgate.runner',
-  /** 1 for a call's first attempt. */
+  /** 1 for a call's first attempt; every request to a runner counts, also one that repeats what broke or was refused. */
   attempt: 'foldgate.attempt',
+  /** `test` on requests that no caller made. */
+  synthetic: 'user_agent.synthetic.type',
+  /** Which of the two copies of a call: `old`, as it was answered, once more; `new`, with the moving layer at the runner. */
+  copy: 'foldgate.copy',
+  /** On a link: how the two have to do with each other; `shadow_of`. */
+  link: 'foldgate.link',
+  /** The stages a layer moved between, and who moved it: `foldgate` or `operator`. */
+  movedFrom: 'foldgate.moved.from',
+  movedTo: 'foldgate.moved.to',
+  movedBy: 'foldgate.moved.by',
 } as const
 
 /** A name of the table above, or `foldgate.layer.<name>.` and one of `status`, `by`, `reason`. */

@@ -1,7 +1,7 @@
 import type { AttemptEnd, AttemptSpan, AttemptStart, CallEnd, CallSpan, LayerTime } from './call-span.ts'
 import type { Attributes } from './gen-ai.ts'
 import type { Phase } from './metric-values.ts'
-import { newSpanId, sampledFlag, type TraceContext, traceparentFromContext } from './trace-context.ts'
+import { newSpanId, newTraceId, sampledFlag, type TraceContext, traceparentFromContext } from './trace-context.ts'
 
 /** What a runner is told of a span: the context of its trace, and other vendors' state as it came. */
 export function traceHeaders(context: TraceContext, tracestate: string | undefined): AttemptSpan['headers'] {
@@ -42,6 +42,9 @@ class LightCall implements CallSpan {
   layer(_name: string, _phase: Phase, _time: LayerTime): void {}
   attempt(_start: AttemptStart): AttemptSpan {
     return new LightAttempt(this.#context, this.#tracestate)
+  }
+  copy(_start: AttemptStart): AttemptSpan {
+    return new LightAttempt({ ...this.#context, traceId: newTraceId() }, undefined)
   }
   end(end: CallEnd): void {
     if (!this.#open) return

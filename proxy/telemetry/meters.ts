@@ -4,6 +4,7 @@ import type { Count } from '../../plugins/host.ts'
 import { metricTable } from './metric-table.ts'
 import {
   type Arm,
+  type CacheState,
   type CompileResult,
   type DecisionKind,
   type DropReason,
@@ -19,7 +20,7 @@ import {
   type Source,
   type TokenKind,
 } from './metric-values.ts'
-import { createCounters, createHistograms, listed, type Sample, statusCodes } from './series.ts'
+import { createCounters, createHistograms, listed, listedSlots, type Sample, statusCodes } from './series.ts'
 
 /** A call that is over. */
 export interface EndedCall {
@@ -30,8 +31,12 @@ export interface EndedCall {
   readonly arm: Arm
   readonly seconds: number
   readonly overheadSeconds?: number | undefined
+  /** What runners took until their heads were there. */
+  readonly runnerSeconds?: number | undefined
   /** Streams only. */
   readonly ttftSeconds?: number | undefined
+  /** Of a call whose trace is recorded: the exemplar of the buckets that it falls into. */
+  readonly traceId?: string | undefined
 }
 
 /** What calls are counted in, and how it is read. `layerNames` are those of the product. */
@@ -51,6 +56,9 @@ export function createMeters(layerNames: readonly string[]) {
   const overheads = createHistograms([route], metricTable.overhead_seconds.buckets)
   const firstTokens = createHistograms([arm], metricTable.time_to_first_token_seconds.buckets)
   const layers = createHistograms([layer, phase], metricTable.layer_duration_seconds.buckets)
+  const cache = listed('cache', labelValues.cache)
+  const firstBytes = createHistograms([cache], metricTable.first_byte_seconds.buckets)
+  const flushes = createHistograms([], metricTable.stream_flush_bytes.buckets)
   const statuses = createCounters([layer, status, by])
   const events = createCounters([what], places(labelValues.count))
   const tokens = createCounters([kind], places(labelValues.kind))
@@ -67,23 +75,27 @@ export function createMeters(layerNames: readonly string[]) {
   const drifts = new Map<string, Sample>()
   const drops = createCounters([drop], places(labelValues.drop))
   const [decision, cause] = [listed('decision', labelValues.decision), listed('cause', labelValues.cause)]
-  const decisions = createCounters([layer, decision])
-  const rollbacks = createCounters([layer, cause])
-  const promotions = createCounters([layer])
+  // From zero on: each single one matters, and is seen only against a value before it.
+  const decisions = createCounters([layer, decision], listedSlots([layer, decision]))
+  const rollbacks = createCounters([layer, cause], listedSlots([layer, cause]))
+  const rollbackTimes = createHistograms([layer], metricTable.rollback_duration_seconds.buckets, listedSlots([layer]))
+  const promotions = createCounters([layer], listedSlots([layer]))
   const dropped = createCounters([signal], places(labelValues.signal))
   return {
     ended(call: EndedCall): void {
       const at = route.at(call.route)
       requests.add((at * code.values.length + code.at(call.code)) * source.values.length + source.at(call.source), 1)
-      durations.observe(at * arm.values.length + arm.at(call.arm), call.seconds)
-      if (call.overheadSeconds !== undefined) overheads.observe(at, call.overheadSeconds)
-      if (call.ttftSeconds !== undefined) firstTokens.observe(arm.at(call.arm), call.ttftSeconds)
+      durations.observe(at * arm.values.length + arm.at(call.arm), call.seconds, call.traceId)
+      if (call.overheadSeconds !== undefined) overheads.observe(at, call.overheadSeconds, call.traceId)
+      if (call.ttftSeconds !== undefined) firstTokens.observe(arm.at(call.arm), call.ttftSeconds, call.traceId)
     },
     record: {
       layer: (name: string, of: Phase, seconds: number): void =>
         layers.observe(layer.at(name) * phase.values.length + phase.at(of), seconds),
       layerStatus: (name: string, said: LayerStatus, who: Executor): void =>
         statuses.add((layer.at(name) * status.values.length + status.at(said)) * by.values.length + by.at(who), 1),
+      firstByte: (state: CacheState, seconds: number): void => firstBytes.observe(cache.at(state), seconds),
+      flushed: (bytes: number): void => flushes.observe(0, bytes),
       tokens: (of: TokenKind, count: number): void => tokens.add(kind.at(of), count),
       count: (of: Count, count = 1): void => events.add(what.at(of), count),
       fallback: (name: string, why: FallbackReason): void =>
@@ -102,6 +114,7 @@ export function createMeters(layerNames: readonly string[]) {
         decisions.add(layer.at(name) * decision.values.length + decision.at(as), 1),
       rolledBack: (name: string, by: RollbackCause): void =>
         rollbacks.add(layer.at(name) * cause.values.length + cause.at(by), 1),
+      rollbackTook: (name: string, seconds: number): void => rollbackTimes.observe(layer.at(name), seconds),
       promoted: (name: string): void => promotions.add(layer.at(name), 1),
       dropped: (of: Signal, count: number): void => dropped.add(signal.at(of), count),
     },
@@ -110,6 +123,8 @@ export function createMeters(layerNames: readonly string[]) {
       request_duration_seconds: durations.samples,
       overhead_seconds: overheads.samples,
       time_to_first_token_seconds: firstTokens.samples,
+      first_byte_seconds: firstBytes.samples,
+      stream_flush_bytes: flushes.samples,
       layer_duration_seconds: layers.samples,
       layer_status_total: statuses.samples,
       layer_events_total: () => events.samples().map(eventByLayer),
@@ -123,6 +138,7 @@ export function createMeters(layerNames: readonly string[]) {
       shadow_dropped_total: drops.samples,
       canary_decisions_total: decisions.samples,
       rollbacks_total: rollbacks.samples,
+      rollback_duration_seconds: rollbackTimes.samples,
       promotions_total: promotions.samples,
       telemetry_dropped_total: dropped.samples,
     },

@@ -31,6 +31,15 @@ export type CompileResult = 'compiled' | 'soft' | 'refused' | 'failed'
  * are slow, it is off, or it failed.
  */
 export type DropReason = 'queue-full' | 'inflight' | 'tokens' | 'live-traffic' | 'off' | 'failed'
+/** How a try at a runner ended: it answered, refused the request (4xx), failed, or the caller went away first. */
+export type RunnerOutcome = 'ok' | 'refused' | 'failed' | 'left'
+/**
+ * What caches did for a call: the answer was stored, the runner had some of the prompt in its KV cache, or none; `unknown`: nobody read the
+ * usage, or the runner does not say.
+ */
+export type CacheState = 'answer' | 'prefix' | 'none' | 'unknown'
+/** What became of a configuration that was read again. */
+export type ReloadResult = 'applied' | 'refused'
 /** What a comparison was counted as. */
 export type ShadowVerdict = 'equal' | 'differs' | 'ignored' | 'skipped'
 /** What becomes of a layer that moves. */
@@ -68,6 +77,9 @@ export const labelValues = {
   decision: all<DecisionKind>({ rollback: 1, hold: 1, promote: 1, continue: 1 }),
   cause: all<RollbackCause>({ controller: 1, operator: 1, 'taken-along': 1 }),
   signal: all<Signal>({ traces: 1, logs: 1 }),
+  outcome: all<RunnerOutcome>({ ok: 1, refused: 1, failed: 1, left: 1 }),
+  cache: all<CacheState>({ answer: 1, prefix: 1, none: 1, unknown: 1 }),
+  reload: all<ReloadResult>({ applied: 1, refused: 1 }),
   count: all<Count>({
     'cache.hit': 1,
     'cache.miss': 1,

@@ -20,6 +20,8 @@ async function lines(metrics: Metrics, accept?: string): Promise<string[]> {
   return body.split('\n')
 }
 
+const used = { input: 100, output: 10, cached: 40 }
+
 /** One of each thing, so that every family has a series. */
 function exercise(metrics: Metrics): void {
   metrics.begun()
@@ -37,7 +39,11 @@ function exercise(metrics: Metrics): void {
   metrics.decided('cache', 'hold')
   metrics.rolledBack('cache', 'operator')
   metrics.promoted('cache')
+  metrics.rollouts(() => [{ layer: 'cache', canary: 12, control: 1_200, ageSeconds: 4 }])
   metrics.missingHeader('x-layer-ack', 'runner-out')
+  metrics.tried({ runner: 'gpu-a', outcome: 'ok', seconds: 1, ttftSeconds: 0.1, toolCallSeconds: 0.2, tokens: used })
+  metrics.firstByte('prefix', 0.1)
+  metrics.flushed(200)
 }
 
 describe('the metrics', () => {
@@ -172,6 +178,36 @@ describe('the metrics', () => {
     expect(text).toContain('foldgate_runner_available{runner="gpu-b"} 0')
     expect(text).toContain('foldgate_config_last_reload_success 0')
     expect(text.join('\n')).not.toContain('gpu-a')
+  })
+})
+
+describe('exemplars', () => {
+  const open = 'application/openmetrics-text'
+  const trace = (digit: string) => digit.repeat(32)
+
+  it('are the last recorded call of each bucket, on the histograms of calls, in OpenMetrics', async () => {
+    const metrics = create()
+    metrics.ended({ ...ended, seconds: 0.3, overheadSeconds: 0.002, ttftSeconds: 0.07, traceId: trace('a') })
+    metrics.ended({ ...ended, seconds: 0.31, traceId: trace('b') })
+    metrics.ended({ ...ended, seconds: 0.32 })
+    metrics.ended({ ...ended, seconds: 1_000, traceId: trace('c') })
+    const bearing = (await lines(metrics, open)).filter((line) => line.includes(' # {'))
+    const said = bearing.map((line) =>
+      /^foldgate_(\w+)\{.*le="(.*?)"\} \d+ # \{trace_id="(.)+"\} (\S+) \d+(\.\d+)?$/.exec(line),
+    )
+    expect(said.map((match) => match?.slice(1, 5))).toEqual([
+      ['request_duration_seconds_bucket', '0.32', 'b', '0.31'],
+      ['request_duration_seconds_bucket', '+Inf', 'c', '1000'],
+      ['overhead_seconds_bucket', '0.0025', 'a', '0.002'],
+      ['time_to_first_token_seconds_bucket', '0.08', 'a', '0.07'],
+    ])
+    expect((await lines(metrics)).filter((line) => line.includes('#') && !line.startsWith('# '))).toEqual([])
+  })
+
+  it('of calls that nobody recorded there are none', async () => {
+    const metrics = create()
+    metrics.ended({ ...ended, overheadSeconds: 0.002, ttftSeconds: 0.07 })
+    expect((await lines(metrics, open)).join('\n')).not.toContain('trace_id')
   })
 })
 

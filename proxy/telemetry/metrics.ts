@@ -1,10 +1,11 @@
 import { collectDefaultMetrics, type Metric, type OpenMetricsContentType, Registry } from 'prom-client'
 import type { FallbackReason } from '../../plugins/execution-context-fallback.ts'
 import type { Count } from '../../plugins/host.ts'
-import { createGauges, type MetricsOptions } from './gauges.ts'
+import { createGauges, type MetricsOptions, type MovingLayer } from './gauges.ts'
 import { createMeters, type EndedCall } from './meters.ts'
 import { type MetricEntry, type MetricName, metricTable } from './metric-table.ts'
 import type {
+  CacheState,
   CompileResult,
   DecisionKind,
   DropReason,
@@ -18,6 +19,7 @@ import type {
   Signal,
   TokenKind,
 } from './metric-values.ts'
+import { createRunnerMeters, type RunnerTry } from './runner-meters.ts'
 import type { Sample } from './series.ts'
 
 /** What a scrape gets. */
@@ -45,6 +47,8 @@ export interface Metrics {
   /** A decision over a layer said something new. */
   decided(layer: string, decision: DecisionKind): void
   rolledBack(layer: string, cause: RollbackCause): void
+  /** So long after the word for it, no call here is given to the runner for a layer. */
+  rollbackTook(layer: string, seconds: number): void
   /** A layer went a step further. */
   promoted(layer: string): void
   /** Two halves of a layer, or two whole answers (`answer`), were held against each other. */
@@ -54,8 +58,18 @@ export interface Metrics {
   /** A comparison, a copy of a call or a question to a runner was given up. */
   shadowDropped(reason: DropReason): void
   tokens(kind: TokenKind, count: number): void
+  /** A try at a runner is over. */
+  tried(tried: RunnerTry): void
+  /** A good answer began, so many seconds after its request. */
+  firstByte(cache: CacheState, seconds: number): void
+  /** A part of a stream was written. */
+  flushed(bytes: number): void
   /** `by` defaults to 1. */
   count(what: Count, by?: number): void
+  /** What people have switched for all layers; asked at each scrape. */
+  switches(ask: () => { readonly frozen: boolean; readonly unstreamed: boolean }): void
+  /** What decisions over moving layers rest on; asked at each scrape. */
+  rollouts(ask: () => Iterable<MovingLayer>): void
   /** Asked at each scrape. */
   storeUp(ask: () => boolean): void
   /** The runners of the running configuration and whether each takes calls; asked at each scrape. */
@@ -71,10 +85,12 @@ export interface Metrics {
 export function createMetrics(options: MetricsOptions): Metrics {
   const meters = createMeters(options.layers)
   const gauges = createGauges(options)
-  const registries = createRegistries({ ...meters.read, ...gauges.read })
+  const runners = createRunnerMeters()
+  const registries = createRegistries({ ...meters.read, ...gauges.read, ...runners.read })
   return {
     ...meters.record,
     ...gauges.record,
+    ...runners.record,
     begun: () => gauges.inflight(1),
     ended(call) {
       gauges.inflight(-1)

@@ -13,6 +13,8 @@ export interface OtlpSpan {
   readonly attributes: Readonly<Record<string, unknown>>
   /** 0 unset, 1 ok, 2 error. */
   readonly status: number
+  /** Spans of other traces. */
+  readonly links: readonly Pick<OtlpSpan, 'traceId' | 'spanId' | 'attributes'>[]
   readonly scope: string
   readonly schemaUrl: string
   readonly resource: Readonly<Record<string, unknown>>
@@ -47,6 +49,11 @@ function spanFrom(span: Map<number, Field[]>): Omit<OtlpSpan, 'scope' | 'schemaU
     endNs: number(span, 8),
     attributes: attributes(all(span, 9)),
     status: Number(number(status, 3)),
+    links: all(span, 13).map((link) => {
+      const of = fields(link)
+      const [traceId, spanId] = [bytes(of, 1).toString('hex'), bytes(of, 2).toString('hex')]
+      return { traceId, spanId, attributes: attributes(all(of, 4)) }
+    }),
   }
 }
 

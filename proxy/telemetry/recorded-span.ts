@@ -1,18 +1,10 @@
-import {
-  type Context,
-  ROOT_CONTEXT,
-  type Attributes as SdkAttributes,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api'
-import { type ErrorCode, errorKinds } from '../../plugins/errors.ts'
-import type { AttemptEnd, AttemptSpan, AttemptStart, CallEnd, CallSpan, CallStart, LayerTime } from './call-span.ts'
-import { type Attributes, attributesFromUsage, type GenAiNames } from './gen-ai.ts'
-import { traceHeaders } from './light-span.ts'
+import { type Context, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
+import { errorKinds } from '../../plugins/errors.ts'
+import type { AttemptSpan, AttemptStart, CallEnd, CallSpan, CallStart, LayerTime } from './call-span.ts'
+import type { Attributes, GenAiNames } from './gen-ai.ts'
 import type { Phase } from './metric-values.ts'
-import { newSpanId, sampledFlag, type TraceContext } from './trace-context.ts'
+import { fail, recordAttempt, setAll } from './recorded-attempt.ts'
+import { newSpanId, newTraceId, sampledFlag, type TraceContext } from './trace-context.ts'
 
 /** One span to start. */
 export interface SpanStart {
@@ -23,6 +15,8 @@ export interface SpanStart {
   readonly attributes: Attributes
   /** Milliseconds since the epoch. */
   readonly startTime: number
+  /** The span of another trace that it has to do with. */
+  readonly link?: TraceContext
 }
 
 /** Starts spans of the OpenTelemetry SDK. */
@@ -58,7 +52,7 @@ class RecordedCall implements CallSpan {
   readonly #standing: Standing
   readonly #span: Span
   readonly #inside: Context
-  readonly #attempts = new Set<RecordedAttempt>()
+  readonly #attempts = new Set<AttemptSpan>()
   /** Added to `performance.now()` gives the time; taken anew for each call, for the two clocks drift apart. */
   readonly #offset = Date.now() - performance.now()
   #attempted = 0
@@ -107,21 +101,30 @@ class RecordedCall implements CallSpan {
   }
 
   attempt(start: AttemptStart): AttemptSpan {
-    const context = this.#child()
-    const attributes = { ...attributesOfAttempt(start), 'foldgate.attempt': ++this.#attempted, ...start.attrs }
-    const { operation, model, method = 'POST' } = start
-    const name = operation === undefined ? method : [operation, model].filter(Boolean).join(' ')
-    const startTime = performance.now() + this.#offset
-    const span = this.#spans.start({ name, kind: SpanKind.CLIENT, context, attributes, startTime }, this.#inside)
-    const attempt = new RecordedAttempt(context.spanId, traceHeaders(context, this.#standing.tracestate), (end) => {
-      if (!this.#attempts.delete(attempt)) return
-      finishAttempt(span, end, this.#spans)
-      span.end(performance.now() + this.#offset)
+    const attempt = recordAttempt(this.#spans, start, {
+      context: this.#child(),
+      under: this.#inside,
+      tracestate: this.#standing.tracestate,
+      offset: this.#offset,
+      attrs: { 'foldgate.attempt': ++this.#attempted },
+      ended: (one) => this.#attempts.delete(one),
     })
     this.#attempts.add(attempt)
     // A try that begins after its call was given up is told to nobody else.
     if (!this.#open) attempt.end({ error: 'client_closed' })
     return attempt
+  }
+
+  copy(start: AttemptStart): AttemptSpan {
+    const link = this.#standing.context
+    return recordAttempt(this.#spans, start, {
+      context: { traceId: newTraceId(), spanId: newSpanId(), flags: link.flags },
+      under: ROOT_CONTEXT,
+      tracestate: undefined,
+      offset: this.#offset,
+      attrs: { 'user_agent.synthetic.type': 'test' },
+      link,
+    })
   }
 
   end(end: CallEnd): void {
@@ -145,61 +148,8 @@ class RecordedCall implements CallSpan {
   }
 }
 
-class RecordedAttempt implements AttemptSpan {
-  readonly spanId: string
-  readonly headers: AttemptSpan['headers']
-  readonly end: (end: AttemptEnd) => void
-  constructor(spanId: string, headers: AttemptSpan['headers'], end: (end: AttemptEnd) => void) {
-    this.spanId = spanId
-    this.headers = headers
-    this.end = end
-  }
-}
-
-function attributesOfAttempt(start: AttemptStart): Attributes {
-  const asked: Attributes =
-    start.operation === undefined
-      ? {}
-      : {
-          'gen_ai.operation.name': start.operation,
-          'gen_ai.provider.name': start.provider ?? 'openai',
-          'gen_ai.request.model': start.model,
-          'gen_ai.request.stream': start.stream,
-        }
-  return {
-    ...asked,
-    'http.request.method': start.method ?? 'POST',
-    'server.address': start.address,
-    'server.port': start.port,
-    'foldgate.runner': start.runner,
-  }
-}
-
-function finishAttempt(span: Span, end: AttemptEnd, { names }: Spans): void {
-  setAll(span, {
-    'http.response.status_code': end.status,
-    'gen_ai.response.model': end.responseModel,
-    'gen_ai.response.finish_reasons': end.finishReasons?.length ? end.finishReasons : undefined,
-    'gen_ai.response.time_to_first_chunk': end.ttftMs === undefined ? undefined : end.ttftMs / 1000,
-  })
-  if (end.usage) span.setAttributes(attributesFromUsage(end.usage, names))
-  const { status = 0, error } = end
-  fail(span, error, error ?? (status >= 400 ? String(status) : undefined))
-}
-
 /** What a server span calls its failure: nothing where the caller was at fault. */
 function failureOfCall({ code, error }: CallEnd): string | undefined {
   if (error === undefined) return code >= 500 ? String(code) : undefined
   return error === 'client_closed' || errorKinds[error].status >= 500 ? error : undefined
-}
-
-function fail(span: Span, error: ErrorCode | undefined, type: string | undefined): void {
-  if (type === undefined) return
-  span.setAttribute('error.type', type)
-  // A caller that went away is neither success nor failure.
-  if (error !== 'client_closed') span.setStatus({ code: SpanStatusCode.ERROR })
-}
-
-function setAll(span: Span, attrs: Attributes): void {
-  span.setAttributes(attrs as SdkAttributes)
 }

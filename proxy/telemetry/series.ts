@@ -11,6 +11,16 @@ export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
   readonly part?: '_bucket' | '_sum' | '_count'
+  /** Of a bucket: one observation in it, with the trace that it was made in. OpenMetrics only. */
+  readonly exemplar?: Exemplar
+}
+
+/** One observation of a sampled call, in the form that prom-client writes. */
+export interface Exemplar {
+  readonly labelSet: { readonly trace_id: string }
+  readonly value: number
+  /** Seconds since the epoch. */
+  readonly timestamp: number
 }
 
 /** A label whose values are listed. */
@@ -33,6 +43,13 @@ export function statusCodes(name: string): Label<number> {
 /** The number of label sets, each of which is one slot. */
 export function slotsOf(labels: readonly Label<never>[]): number {
   return labels.reduce((slots, label) => slots * label.values.length, 1)
+}
+
+/** The slots of all combinations of listed values: those that a counter is to show before anything has happened. */
+export function listedSlots(labels: readonly Label<never>[]): number[] {
+  return Array.from({ length: slotsOf(labels) }, (_, slot) => slot).filter(
+    (slot) => !Object.values(labelsOfSlot(labels, slot)).includes('other'),
+  )
 }
 
 function labelsOfSlot(labels: readonly Label<never>[], slot: number): Record<string, string> {
@@ -73,16 +90,31 @@ export function createCounters(labels: readonly Label<never>[], zeros: Iterable<
 
 /** Histograms of one metric: a row of plain numbers a label set. */
 export interface Histograms {
-  observe(slot: number, value: number): void
+  /** `traceId` is that of a trace somebody can look up: the last one of each bucket is its exemplar. */
+  observe(slot: number, value: number, traceId?: string): void
   samples(): Sample[]
 }
 
-/** Histograms for every combination of the labels; a row is made when its label set is first seen. */
-export function createHistograms(labels: readonly Label<never>[], buckets: readonly number[]): Histograms {
+/**
+ * Histograms for every combination of the labels; a row is made when its label set is first seen. `zeros` names the slots that are exported
+ * before anything was observed.
+ */
+export function createHistograms(
+  labels: readonly Label<never>[],
+  buckets: readonly number[],
+  zeros: Iterable<number> = [],
+): Histograms {
   const bounds = Float64Array.from(buckets)
   const rows: (Float64Array | undefined)[] = Array.from({ length: slotsOf(labels) }, () => undefined)
+  for (const slot of zeros) rows[slot] = new Float64Array(bounds.length + 2)
+  const exemplars = new Map<number, (Exemplar | undefined)[]>()
+  const keep = (slot: number, place: number, exemplar: Exemplar): void => {
+    const kept = exemplars.get(slot) ?? []
+    kept[place] = exemplar
+    exemplars.set(slot, kept)
+  }
   return {
-    observe(slot, value) {
+    observe(slot, value, traceId) {
       // One NaN would spoil the sum for good.
       if (!(value >= 0)) return
       let row = rows[slot]
@@ -94,26 +126,37 @@ export function createHistograms(labels: readonly Label<never>[], buckets: reado
       while (place < bounds.length && value > (bounds[place] as number)) place++
       row[place] = (row[place] as number) + 1
       row[bounds.length + 1] = (row[bounds.length + 1] as number) + value
+      if (traceId !== undefined)
+        keep(slot, place, { labelSet: { trace_id: traceId }, value, timestamp: Date.now() / 1000 })
     },
     samples: () =>
-      rows.flatMap((row, slot) => (row === undefined ? [] : samplesOfRow(labelsOfSlot(labels, slot), buckets, row))),
+      rows.flatMap((row, slot) => {
+        if (row === undefined) return []
+        return samplesOfRow(labelsOfSlot(labels, slot), buckets, { row, exemplars: exemplars.get(slot) ?? none })
+      }),
   }
+}
+
+const none: readonly undefined[] = []
+
+interface Row {
+  readonly row: Float64Array
+  readonly exemplars: readonly (Exemplar | undefined)[]
 }
 
 function samplesOfRow(
   labels: Readonly<Record<string, string>>,
   buckets: readonly number[],
-  row: Float64Array,
+  { row, exemplars }: Row,
 ): Sample[] {
   let count = 0
-  const samples: Sample[] = buckets.map((bound, place) => {
+  const samples = [...buckets.map(String), '+Inf'].map((le, place): Sample => {
     count += row[place] as number
-    return { part: '_bucket', labels: { ...labels, le: String(bound) }, value: count }
+    const exemplar = exemplars[place]
+    return { part: '_bucket', labels: { ...labels, le }, value: count, ...(exemplar ? { exemplar } : {}) }
   })
-  count += row[buckets.length] as number
   return [
     ...samples,
-    { part: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
     { part: '_sum', labels, value: row[buckets.length + 1] as number },
     { part: '_count', labels, value: count },
   ]

@@ -1,5 +1,5 @@
 import type { CallEnd, CallSpan, CallStart } from './call-span.ts'
-import { generationFrom } from './gen-ai.ts'
+import { type Attributes, generationFrom } from './gen-ai.ts'
 import { createLightSpan } from './light-span.ts'
 import type { Recorder } from './recorder.ts'
 import {
@@ -48,6 +48,8 @@ export interface TracingOptions {
 export interface Tracing {
   /** Begins the span of a call: the child of the caller's, or the root of a new trace. Its `end` must follow. */
   begin(start: CallStart): CallSpan
+  /** Says something rare that is no call, such as the move of a layer: a trace of its own, recorded whatever the ratio. */
+  note(name: string, attrs: Attributes): void
   /** Calls whose span has begun and not ended. */
   readonly open: number
   /** Sends what is waiting, for at most `closeTimeoutMs`, and gives up the rest. */
@@ -78,6 +80,7 @@ export async function createTracing(config: TracingConfig, options: TracingOptio
       }
       return recorder.record(start, { context, parent, tracestate, ended })
     },
+    note: (name, attrs) => recorder?.note(name, attrs),
     get open() {
       return open
     },

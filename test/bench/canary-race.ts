@@ -1,9 +1,11 @@
+import { mostBadOfUnit } from '../../proxy/folding/rollout/evidence-counts.ts'
 import type { FuseId } from '../../proxy/folding/rollout/fuse.ts'
 import type { StageConstants } from '../../proxy/folding/rollout/stage-constants.ts'
 import { createCusum } from '../../proxy/folding/statistics/cusum.ts'
 import { eventThreshold, logRelativeEvidence } from '../../proxy/folding/statistics/relative.ts'
 import { createRunFuse } from '../../proxy/folding/statistics/run-of-three.ts'
-import { passLine, sprtVerdict } from '../../proxy/folding/statistics/sprt.ts'
+import { passLine, type RateTest, sprtVerdict } from '../../proxy/folding/statistics/sprt.ts'
+import type { Trials } from '../../proxy/folding/statistics/trials.ts'
 import { gap, poisson, type Random } from '../support/random.ts'
 import type { SimulatedArm, SimulatedArms } from './canary-traffic.ts'
 
@@ -32,31 +34,62 @@ export function runStep(random: Random, plan: RacePlan): RaceEnd {
   const rates = [plan.canary, plan.control].map((rate, index) =>
     Math.min(1, rate * (index === 0 ? arms.canary : arms.control).factor),
   ) as [number, number]
-  const run = createRunFuse(0)
-  const cusum = createCusum(constants.errors, constants.cusum)
+  const fuses = createFuses(constants)
   const relative = createComparison(plan)
-  const errors = { n: 0, x: 0 }
-  const counted = constants.step !== 'S4'
+  const ended = { n: 0, x: 0 }
   for (;;) {
     const next = gap(random, rates[0])
-    const over = endOf(plan, errors.x)
-    if (errors.n + next > over.calls) return over
-    errors.n += next
-    errors.x++
+    const over = endOf(plan, ended.x)
+    if (ended.n + next > over.calls) return fuses.held && over.end === 'promote' ? { ...over, end: 'hold' } : over
+    ended.n += next
+    ended.x++
     const elsewhere = ((next * arms.control.share) / Math.max(1e-9, arms.canary.share)) * rates[1]
-    const tenant = relative.hear(errors.n, poisson(random, elsewhere))
-    if (next > 1) run.hear({ unit: 'another', bad: false, startedAt: 1 })
-    run.hear({ unit: constants.counting === 'tenant' ? String(tenant) : String(errors.n), bad: true, startedAt: 1 })
-    cusum.add(next - 1, 1)
-    const rollback = (fuse: RaceEnd['fuse']): RaceEnd => ({
-      end: 'rollback',
-      calls: errors.n,
-      ...(fuse ? { fuse } : {}),
-    })
-    if (run.blown) return rollback('F3')
-    if (counted && sprtVerdict(errors, constants.errors) === 'trip') return rollback('F4')
-    if (cusum.tripped) return rollback('CUSUM')
-    if (relative.log() >= eventThreshold(constants.alpha.bad)) return rollback('F11')
+    const tenant = relative.hear(ended.n, poisson(random, elsewhere))
+    const blown = fuses.hear(next, constants.counting === 'tenant' ? String(tenant) : String(ended.n))
+    const fuse = blown ?? (relative.log() >= eventThreshold(constants.alpha.bad) ? 'F11' : undefined)
+    if (fuse) return { end: 'rollback', fuse, calls: ended.n }
+  }
+}
+
+interface Fuses {
+  /** The errors of a few tenants hold it. */
+  readonly held: boolean
+  /** Hears of so many calls, of which the last was bad; gives back the fuse that takes the layer back. */
+  hear(calls: number, unit: string): RaceEnd['fuse']
+}
+
+/** F3, F4 and the CUSUM, as the product has them: by tenant only a few bad calls of each count, unless it is far too many. */
+function createFuses({ errors, far, cusum: threshold, step }: StageConstants): Fuses {
+  const run = createRunFuse(0)
+  const cusum = createCusum(errors, threshold)
+  const [all, ofMany] = [
+    { n: 0, x: 0 },
+    { n: 0, x: 0 },
+  ]
+  const times = new Map<string, number>()
+  const tripped = (trials: Trials, test: RateTest): boolean => sprtVerdict(trials, test) === 'trip'
+  let held = false
+  return {
+    get held() {
+      return held
+    },
+    hear(calls, unit) {
+      const before = times.get(unit) ?? 0
+      times.set(unit, before + 1)
+      const counts = far === undefined || before < mostBadOfUnit
+      all.n += calls
+      all.x++
+      ofMany.n += calls
+      ofMany.x += counts ? 1 : 0
+      if (calls > 1) run.hear({ unit: 'another', bad: false, startedAt: 1 })
+      run.hear({ unit, bad: true, startedAt: 1 })
+      cusum.add(calls - 1, counts ? 1 : 0)
+      if (run.blown) return 'F3'
+      if (far && tripped(all, far)) return 'F4'
+      if (step !== 'S4' && tripped(far ? ofMany : all, errors)) return 'F4'
+      held ||= step !== 'S4' && tripped(all, errors)
+      return cusum.tripped ? 'CUSUM' : undefined
+    },
   }
 }
 

@@ -21,7 +21,10 @@ export interface SimulatedArms {
 /** Draws who is in the canary at this share of units. Where no tenant falls into it, the lowest bucket is taken, as the gateway does. */
 export function drawArms(random: Random, model: CanaryModel, share: number): SimulatedArms {
   const calls = zipfShares(model.tenants, model.zipf)
-  const bad = calls.map((each) => each * Math.exp(model.spread * normal(random) - model.spread ** 2 / 2))
+  const own = calls.map((each) => each * Math.exp(model.spread * normal(random)))
+  // The service's rate is that of all of its tenants: what the gateway froze was measured on them.
+  const all = own.reduce((sum, each) => sum + each, 0)
+  const bad = own.map((each) => each / all)
   if (model.unit === 'conversation') {
     const pick = createPicker(random, bad)
     const both = { factor: 1, tenants: model.tenants, pick }

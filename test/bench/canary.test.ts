@@ -39,6 +39,20 @@ describe('a simulated canary', () => {
       expect(simulate(model, step, model.p0).rollback).toBeLessThan(mostShare(0.02, model.runs))
     }
   })
+  it.each(['S1', 'S2', 'S3'] as const)(
+    'of very unequal tenants that is healthy is rolled back in %s as seldom, and held for them',
+    (step) => {
+      const unequal = { ...model, unit: 'tenant', spread: 1, zipf: 1.2, runs: 400 } as const
+      const healthy = simulate(unequal, step, model.p0)
+      expect(healthy.rollback).toBeLessThan(mostShare(0.02, unequal.runs))
+      expect(healthy.hold).toBeLessThan(0.2)
+      // Far too many are no matter of tenants, and what is less is not let through.
+      const broken = simulate(unequal, step, 0.05)
+      expect(broken.rollback).toBeGreaterThan(0.9)
+      expect(broken.median).toBeLessThan(150)
+      expect(simulate(unequal, step, 0.01).promote).toBeLessThan(0.25)
+    },
+  )
   it.each([
     ['S1', 0.01],
     ['S2', 0.005],

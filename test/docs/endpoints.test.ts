@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { endpoints, laterEndpoints } from '../../proxy/admin/endpoints.ts'
+import { endpoints } from '../../proxy/admin/endpoints.ts'
 import { pageFrom, rowsUnder } from './page.ts'
 
 /** The endpoints of a table's cell: each in backticks, `…/x` for a neighbour of the one before it. */
@@ -15,9 +15,4 @@ it('README.md lists the endpoints of the admin port, all of them and no others',
   const named = rowsUnder(pageFrom('README.md'), 'The admin port').flatMap(([cell = '']) => namedIn(cell))
   const there = endpoints.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
   expect(named.toSorted()).toEqual(there.toSorted())
-})
-
-it('what a later version has is not there now', () => {
-  const paths = endpoints.map(({ path }) => path)
-  expect(paths.filter((path) => laterEndpoints.some((later) => later.test(path)))).toEqual([])
 })

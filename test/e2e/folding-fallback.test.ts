@@ -38,21 +38,24 @@ describe('a runner that cannot', () => {
       'not-acknowledged',
     ],
     ['fails with a context', forContexts({ status: 500, body: '{"error":{"message":"broken"}}' }), 'runner-error'],
-  ])('and %s: the gateway serves the very same request, and says so', async (_, fault, reason) => {
-    await using started = await startFaulty()
-    const { rig, faulty } = started
-    expect(layerStates(await rig.chat(say('before')))).toMatchObject({ cache: 'evaporation-complete;by=runner' })
-    faulty.plant(fault)
-    const response = await rig.chat(say('during'))
-    expect([response.status, response.headers.get('x-fallback-reason')]).toEqual([200, reason])
-    expect(layerStates(response)).toEqual(
-      Object.fromEntries(all.map((name) => [name, `fallback;by=gateway;reason=${reason}`])),
-    )
-    expect(faulty.seen.plain).toBe(1)
-    expect((await metric(rig, 'fallbacks_total')).length).toBe(all.length)
-    faulty.plant(undefined)
-    expect(layerStates(await rig.chat(say('after')))).toMatchObject({ cache: 'evaporation-complete;by=runner' })
-  })
+  ])(
+    'and %s: the gateway serves the very same request, and says so (scenario 26) (scenario 23)',
+    async (_, fault, reason) => {
+      await using started = await startFaulty()
+      const { rig, faulty } = started
+      expect(layerStates(await rig.chat(say('before')))).toMatchObject({ cache: 'evaporation-complete;by=runner' })
+      faulty.plant(fault)
+      const response = await rig.chat(say('during'))
+      expect([response.status, response.headers.get('x-fallback-reason')]).toEqual([200, reason])
+      expect(layerStates(response)).toEqual(
+        Object.fromEntries(all.map((name) => [name, `fallback;by=gateway;reason=${reason}`])),
+      )
+      expect(faulty.seen.plain).toBe(1)
+      expect((await metric(rig, 'fallbacks_total')).length).toBe(all.length)
+      faulty.plant(undefined)
+      expect(layerStates(await rig.chat(say('after')))).toMatchObject({ cache: 'evaporation-complete;by=runner' })
+    },
+  )
 
   it('whose stream ends without its final word is noticed, and the answer stands', async () => {
     await using started = await startFaulty()

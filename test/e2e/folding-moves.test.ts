@@ -56,7 +56,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('layers move under load', () => {
-  it('inside out, to native and back, without one failed or double-charged call', async () => {
+  it('inside out, to native and back, without one failed or double-charged call (scenario 27) (I4)', async () => {
     await using rig = await startFoldingRig({ layers: { 'rate-limit': limits } })
     const load = startLoad(rig, 4)
     for (const name of names.toReversed()) {

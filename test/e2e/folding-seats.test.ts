@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createApiKey } from '../../plugins/auth/api-key.ts'
+import type { EvidenceView } from '../../proxy/admin/operations.ts'
 import { allNative, type FoldingRig, layerStates, startFoldingRig } from './folding-rig.ts'
 
 const tenants = Array.from({ length: 40 }, (_, index) => ({ tenant: `t${index}`, key: createApiKey().key }))
@@ -50,6 +51,22 @@ describe('a canary', () => {
     const proving = all.filter((each) => each.startsWith('evaporation-accelerating')).length
     // Forty tenants at one half: five standard deviations.
     expect(Math.abs(proving - 20)).toBeLessThan(16)
+  })
+
+  it('has no tenant that is never to be in one, at whatever share, and counts it for neither side', async () => {
+    await using rig = await startFoldingRig({
+      stages: { ...inner, cache: 'canary' },
+      layers: { auth },
+      config: { folding: { policy: { stages: [100], tiers: [], neverCanary: ['t1', 't2'] } } },
+    })
+    const states: string[] = []
+    for (const { key } of tenants.slice(0, 6)) states.push(await stateFor(rig, key, 'cache'))
+    const here = 'evaporation-started;by=gateway'
+    expect(states.slice(1, 3)).toEqual([here, here])
+    expect(states.filter((state) => state === here)).toHaveLength(2)
+    const { layers } = (await (await fetch(`${rig.gateway.adminUrl}/-/evidence`)).json()) as EvidenceView
+    const assigned = layers['cache']?.evidence.cells.map(({ control }) => control.assigned) ?? []
+    expect(assigned.every((count) => count === 0)).toBe(true)
   })
 
   it('of auth is drawn by the tenant that auth itself finds', async () => {

@@ -65,6 +65,18 @@ describe('two gateways that are peers', () => {
     expect([genuine.status, Object.keys((await genuine.json()) as object)]).toEqual([200, ['token']])
   }, 60_000)
 
+  it('tell how many of them agree, and who was not heard of', async () => {
+    const [one, two] = [await freePort(), await freePort()]
+    const start = (own: number, other: number): Promise<FoldingRig> =>
+      startFoldingRig({ config: { admin: { port: own }, folding: { peers: [`127.0.0.1:${other}`] } } })
+    await using a = await start(one, two)
+    const b = await start(two, one)
+    const agreeing = (): boolean[] => a.gateway.stages.state.replicas().map(({ agrees }) => agrees)
+    await until(() => agreeing().join() === 'true,true', 'both agree', 15_000)
+    await b[Symbol.asyncDispose]()
+    await until(() => agreeing().join() === 'true,false', 'one is missed', 15_000)
+  }, 60_000)
+
   it('are not there where nobody is named', async () => {
     await using rig = await startFoldingRig()
     expect((await tell(rig, { token: 'x' })).status).toBe(404)

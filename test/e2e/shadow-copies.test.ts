@@ -57,7 +57,7 @@ describe('copies of calls', () => {
     )
   })
 
-  it('bill nobody, keep nothing and stand in no status', async () => {
+  it('bill nobody, keep nothing and stand in no status (scenario 15)', async () => {
     await using rig = await startFoldingRig({ stages: stagesWith('rate-limit', 'shadow'), config: { folding: every } })
     const remaining = async () => {
       const response = await rig.chat({ temperature: 0.9 })
@@ -78,7 +78,7 @@ describe('copies of calls', () => {
     expect(text).toMatch(/foldgate_requests_total\{route="chat",code="200",source="(runner|gateway)"\} [12]\n/)
   })
 
-  it('are dropped and counted where there is no room, and no call waits for them', async () => {
+  it('are dropped and counted where there is no room, and no call waits for them (scenario 16)', async () => {
     await using rig = await startFoldingRig({
       stages: stagesWith('postprocess', 'shadow'),
       echo: { delayMs: 5, slots: 256 },

@@ -39,6 +39,24 @@ describe('two equal halves', () => {
     expect(layers[layer]?.total.equal).toBeGreaterThan(5)
   })
 
+  it('prompt in canary is compared also where the gateway has put in the model and asked for usage', async () => {
+    await using rig = await startFoldingRig({
+      stages: stagesWith('prompt', 'canary'),
+      layers: { cache: undefined },
+      config: { folding: { policy: { stages: [50, 100], tiers: [] } } },
+    })
+    const calls = 20
+    for (let call = 0; call < calls; call++) {
+      const response = await rig.chat(
+        { model: 'gpt-4o', stream: call % 2 === 0, messages: [{ role: 'user', content: `question ${call}` }] },
+        { 'x-conversation-id': `c${call}` },
+      )
+      await response.text()
+    }
+    const { layers } = await viewOf(rig)
+    expect(layers['prompt']).toMatchObject({ hard: 0, skipped: {}, total: { equal: calls, differs: 0, coverage: 1 } })
+  })
+
   it('a choice among targets that rests on a side’s own counters is judged over what the deciding side read', async () => {
     const served = { object: 'list', data: ['echo', 'large'].map((id) => ({ id, object: 'model' })) }
     await using upstream = await startUpstream(

@@ -77,7 +77,7 @@ describe.each(parsing)('A09 behind $name', (stack) => {
   )
 })
 
-test('A09 usage is metered where it is reported, and counted here where it is not', async () => {
+test('A09 usage is metered where it is reported, and counted here where it is not (scenario 29)', async () => {
   await using rig = await startRig(reporting, { stack: metered })
   await post(rig.chat, streamRequest())
   expect(await counted(rig.gateway, 'tokens_total', /kind="input"/)).toBe(usage.prompt_tokens)

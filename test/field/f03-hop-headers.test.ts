@@ -65,7 +65,7 @@ describe.each(stacks)('F03 behind $name', (stack) => {
     }
   })
 
-  test('headers of one hop, and nominated ones, reach no caller; our own cannot be nominated away', async () => {
+  test('headers of one hop, and nominated ones, reach no caller; our own cannot be nominated away (scenario 17)', async () => {
     await using rig = await startRig(() => json(completionBody('hi'), 200, inward), { stack })
     const answers = [
       await post(rig.chat, chatRequest()),

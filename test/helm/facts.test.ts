@@ -102,7 +102,9 @@ describe.skipIf(!helmAvailable)('in front of a runner', () => {
     const files = existsSync(folder) ? readdirSync(folder) : []
     const objects = await render({ dashboards: { enabled: true } })
     const made = objects.filter(({ metadata }) => metadata['labels']?.grafana_dashboard === '1')
+    expect(files).toHaveLength(5)
     expect(made.flatMap(({ data }: any) => Object.keys(data)).toSorted()).toEqual(files.toSorted())
+    expect(new Set(made.map(({ metadata }) => metadata['annotations']?.grafana_folder))).toEqual(new Set(['Foldgate']))
     for (const { data } of made as any[])
       for (const [name, text] of Object.entries<string>(data))
         expect(JSON.parse(text)).toEqual(JSON.parse(readFileSync(`${folder}/${name}`, 'utf8')))

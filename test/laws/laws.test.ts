@@ -225,7 +225,7 @@ describe('law 7, honest facts: a layer writes only what it declares', () => {
   })
 })
 
-describe('law 6, affects nobody: an observer changes no verdict and no reply, and does nothing outside', () => {
+describe('law 6, affects nobody: an observer changes no verdict and no reply, and does nothing outside (scenario 15) (I3)', () => {
   it.each(cases)('%s', async (_, layer, each: LawCase) => {
     const alone = await story(layer, each, [])
     const watched = await story(layer, each, ['observe', 'observe'])

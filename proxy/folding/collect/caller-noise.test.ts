@@ -69,7 +69,7 @@ function held({ cells, places, shadow, severe, coverage, minutes }: Flush) {
 }
 
 describe('noise of two hostile tenants', () => {
-  it('leaves everything untouched that is held against the runner', () => {
+  it('leaves everything untouched that is held against the runner (scenario 33)', () => {
     const quiet = run(1_000).flush('r1')
     fc.assert(
       fc.property(

@@ -1,10 +1,18 @@
 import type { FallbackReason } from '../../../plugins/execution-context-fallback.ts'
-import { type Arm, type ArmCounts, type Cell, noCounts, type RolloutStep } from '../rollout/evidence-counts.ts'
+import {
+  type AnswerCount,
+  type Arm,
+  type ArmCounts,
+  type Cell,
+  noCounts,
+  type RolloutStep,
+} from '../rollout/evidence-counts.ts'
 import { most, type Overflow } from './overflow.ts'
 
 /** {@link ArmCounts} that are still counted. */
-export type Counting = { -readonly [Name in Exclude<keyof ArmCounts, 'fallbacks'>]: number } & {
+export type Counting = { -readonly [Name in Exclude<keyof ArmCounts, 'fallbacks' | 'answers'>]: number } & {
   readonly fallbacks: Partial<Record<FallbackReason, number>>
+  readonly answers: Partial<Record<AnswerCount, number>>
 }
 
 /** Which counts a call belongs to. */
@@ -94,8 +102,12 @@ export function createCells(overflow: Overflow): Cells {
   }
 }
 
-const opened = (): Counting => ({ ...noCounts, fallbacks: {} })
-const copied = (counts: Counting): ArmCounts => ({ ...counts, fallbacks: { ...counts.fallbacks } })
+const opened = (): Counting => ({ ...noCounts, fallbacks: {}, answers: {} })
+const copied = (counts: Counting): ArmCounts => ({
+  ...counts,
+  fallbacks: { ...counts.fallbacks },
+  answers: { ...counts.answers },
+})
 
 /** Old windows put together, until a quarter of the room is free. */
 function thinned(
@@ -128,10 +140,16 @@ function coarse({ window }: OpenCell, width: number, run: StepRun | undefined): 
 
 function addTo(sum: OpenCell, cell: OpenCell): void {
   for (const arm of ['canary', 'control'] as const) {
-    const { fallbacks, ...numbers } = cell[arm]
+    const { fallbacks, answers, ...numbers } = cell[arm]
     for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) sum[arm][name] += numbers[name]
     for (const [reason, count] of Object.entries(fallbacks)) addReason(sum[arm], reason as FallbackReason, count)
+    for (const [name, count] of Object.entries(answers)) addAnswer(sum[arm], name as AnswerCount, count)
   }
+}
+
+/** Counts something of an answer. */
+export function addAnswer({ answers }: Counting, name: AnswerCount, count = 1): void {
+  answers[name] = (answers[name] ?? 0) + count
 }
 
 /** Counts fallbacks of a reason. */

@@ -267,7 +267,7 @@ describe('comparisons', () => {
     expect(collector.flush('r1').shadow).toMatchObject({ worse: 2, better: 1, ties: 1, eligible: 0 })
   })
 
-  it('that must not come out so are severe', () => {
+  it('that must not come out so are severe (scenario 15)', () => {
     const collector = collecting()
     collector.compared('r1', differsOf({ f1: 'auth-false-allow' }))
     collector.compared('r1', differsOf({ f1: 'cross-tenant-key' }))

@@ -12,7 +12,7 @@ import { endedCallFrom } from './ended-call.ts'
 import type { Flight } from './in-flight.ts'
 import type { LatencyFlush } from './latency-limits.ts'
 import { type Bounded, createOverflow, type Overflow } from './overflow.ts'
-import { type Apart, createRolloutBook } from './rollout-book.ts'
+import { type Apart, createRolloutBook, type Opinion } from './rollout-book.ts'
 import { createSeenTiers, type SeenSketches } from './seen-tiers.ts'
 import type { SevereKind } from './shadow-book.ts'
 import { createShelf } from './shelf.ts'
@@ -46,6 +46,8 @@ export interface Collector {
   compared(rollout: string, comparison: Comparison, as?: CountedAs): void
   /** A triple of whole answers. */
   paired(rollout: string, outcome: Pick<PairOutcome, 'differs'>): void
+  /** What a caller, or the scorer, thinks of the answer of a call that was drawn. */
+  opined(call: Drawn, opinion: Opinion): void
   /** Something happened that must not happen once. */
   severe(rollout: string, kind: SevereKind): void
   /** All that was counted of a rollout since it began here. */
@@ -105,6 +107,7 @@ export function createCollector(parts: CollectorParts): Collector {
     },
     compared: (rollout, comparison, as) => shelf.find(rollout)?.compared(comparison, as),
     paired: (rollout, outcome) => shelf.find(rollout)?.paired(outcome),
+    opined: (call, opinion) => shelf.find(call.rollout)?.opined(call, opinion),
     severe: (rollout, kind) => shelf.bookFor({ rollout }).severe(kind),
     flush: (rollout) => ({ replica, boot, seq: ++seq, at: now(), ...shelf.bookFor({ rollout }).counted() }),
     latency(rollout) {

@@ -39,6 +39,16 @@ export interface EndedCall {
   /** What was wrong with the answer itself. */
   readonly broken: string | undefined
   readonly kind: CallKind
+  /** What was seen of its answer; undefined where nobody looked. */
+  readonly answer: SeenAnswer | undefined
+}
+
+/** What was seen of an answer. */
+export interface SeenAnswer {
+  readonly cut: boolean
+  readonly declined: boolean
+  /** Length of its text in UTF-16 units. */
+  readonly chars: number
 }
 
 /** What kind of call it was, as far as evidence is kept apart by it. */
@@ -82,7 +92,15 @@ export function endedCallFrom({ code, source, error, attrs }: CallEnd): EndedCal
     unacknowledged: names(attrs, 'foldgate.unacknowledged', layer) ?? false,
     broken: text(attrs, 'foldgate.broken') || undefined,
     kind: kindOf(attrs),
+    answer: answerOf(attrs),
   }
+}
+
+function answerOf(attrs: Attributes): SeenAnswer | undefined {
+  const chars = attrs['foldgate.answer.chars']
+  if (typeof chars !== 'number') return undefined
+  const finish = attrs['foldgate.answer.finish']
+  return { cut: finish === 'length', declined: attrs['foldgate.answer.declined'] === true, chars }
 }
 
 function stepOf(attrs: Attributes): RolloutStep | undefined {

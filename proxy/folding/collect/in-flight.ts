@@ -3,6 +3,7 @@ import { most, type Overflow } from './overflow.ts'
 
 /** A call on its way, from its draw on. */
 export interface Flight {
+  readonly call: Drawn
   /** It is sent on, to a runner where one is asked; counted once, the last runner is where it waits. */
   started(runner?: string): void
   /** The first byte of its answer has left. */

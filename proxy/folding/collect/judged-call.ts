@@ -1,6 +1,5 @@
 import { errorKinds } from '../../../plugins/errors.ts'
 import { isEvidence } from '../../../plugins/execution-context-fallback.ts'
-import type { UnitEvent } from '../rollout/evidence-counts.ts'
 import type { EndedCall } from './ended-call.ts'
 
 /** What a call counts as. */
@@ -8,7 +7,7 @@ export interface Judged {
   /** It went wrong for its caller. */
   readonly bad: Bad | undefined
   /** Its caller was refused or limited, or went away: no fault of anybody, compared by rate. */
-  readonly event: Exclude<UnitEvent, 'bad'> | undefined
+  readonly event: 'refused' | 'limited' | 'aborted' | undefined
   /** A fallback that the runner caused, for this layer. */
   readonly evidence: boolean
   /** Its caller, or people, took it out of the runner's hands: it says nothing of the runner, good or bad. */

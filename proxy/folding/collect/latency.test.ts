@@ -16,7 +16,7 @@ describe('times to the first byte', () => {
     expect(canaryOf(collector)).toMatchObject({ timed: 5, overQ95: 3, overQ99: 1 })
   })
 
-  it('are dropped at first in the canary, once a rollout', () => {
+  it('are dropped at first in the canary, once a rollout (scenario 31)', () => {
     const collector = collecting({ warmUp: 50 })
     for (let each = 0; each < 60; each++) collector.onEnd(timed(5_000))
     for (let each = 0; each < 60; each++) collector.onEnd(timed(5_000, { arm: 'control' }))

@@ -102,7 +102,7 @@ describe('flushes', () => {
     )
   })
 
-  it('that come twice, late or out of order change nothing', () => {
+  it('that come twice, late or out of order change nothing (scenario 14) (I7)', () => {
     fc.assert(
       fc.property(streams, fc.nat(), (stream, seed) => {
         const collectors = split(stream.slice(0, stream.length >> 1))

@@ -100,3 +100,26 @@ it('more runners than there is room for share one', () => {
   expect(places).toHaveLength(66)
   expect(places.at(-1)).toMatchObject({ kind: 'runner', id: 'other', ended: 6 })
 })
+
+describe('two bad calls in a row of tiers that move last', () => {
+  const errors = { p0: 0.001, p1: 0.005, alpha: 0.01, beta: 0.1 }
+  const strict = { errors, cusum: 7, stuckMs: 30_000, vip: { errors, runs: { length: 2, ofOneUnit: 4 } } }
+  const blownFor = (calls: readonly TestEnd[], constants: object = strict) => {
+    const collector = collecting()
+    collector.begin({ rollout: 'r1', step: 'S4', startedAt: began, constants: constants as typeof strict })
+    for (const call of calls) collector.onEnd(endOf({ ...call, attrs: { 'foldgate.step': 'S4', ...call.attrs } }))
+    return blownAt(collector)
+  }
+  const vip = (unit: number, tier = 'vip'): TestEnd => ({ ...bad(unit), attrs: { 'foldgate.tier': tier } })
+  it('blow, also with good calls of others between', () => {
+    expect(blownFor([vip(1), { unit: 5 }, vip(2)])).toEqual(both(['bad']))
+    expect(blownFor([vip(1), { unit: 5, attrs: { 'foldgate.tier': 'vip' } }, vip(2)])).toEqual(both([]))
+    expect(blownFor([vip(1), vip(1), vip(1)])).toEqual(both([]))
+  })
+  it('do not of other tiers, nor in steps without them', () => {
+    expect(blownFor([vip(1, 'pro'), vip(2, 'pro')])).toEqual(both([]))
+    expect(blownFor([vip(1, ''), vip(2, '')])).toEqual(both([]))
+    const { vip: _, ...plain } = strict
+    expect(blownFor([vip(1), vip(2)], plain)).toEqual(both([]))
+  })
+})

@@ -12,6 +12,8 @@ export interface HeardCall {
   readonly startedAt: number
   /** It was bad; `repeated`: its unit was so in the same way within the minute. */
   readonly bad: 'no' | 'yes' | 'repeated'
+  /** Its caller is of a tier that moves last. */
+  readonly vip: boolean
   /** The runner made it fall back. */
   readonly fellBack: boolean
 }
@@ -26,7 +28,7 @@ export interface PlaceFuses {
 }
 
 /** What fuses are set to. */
-export interface FuseStep extends Pick<StageConstants, 'errors' | 'cusum'> {
+export interface FuseStep extends Pick<StageConstants, 'errors' | 'cusum' | 'vip'> {
   /** Calls that began earlier are not heard. */
   readonly since: number
 }
@@ -41,6 +43,8 @@ interface Place {
 
 interface Fuses {
   readonly bad: ReturnType<typeof createRunFuse>
+  /** Of calls of the tiers that move last. */
+  readonly vip: ReturnType<typeof createRunFuse> | undefined
   readonly fallback: ReturnType<typeof createRunFuse>
   readonly cusum: ReturnType<typeof createCusum>
 }
@@ -92,20 +96,26 @@ function placed(kind: Place['kind'], id: string, step: FuseStep): Place {
   return { kind, id, ended: 0, blown: new Set(), fuses: fusesFor(step) }
 }
 
-function fusesFor({ since, errors, cusum }: FuseStep): Fuses {
-  return { bad: createRunFuse(since), fallback: createRunFuse(since), cusum: createCusum(errors, cusum) }
+function fusesFor({ since, errors, cusum, vip }: FuseStep): Fuses {
+  return {
+    bad: createRunFuse(since),
+    vip: vip && createRunFuse(since, vip.runs),
+    fallback: createRunFuse(since),
+    cusum: createCusum(errors, cusum),
+  }
 }
 
 /** A fallback says nothing for or against a run of bad calls, nor a bad call of a run of fallbacks: only what went well ends either. */
-function tell(place: Place, { unit, startedAt, bad, fellBack }: HeardCall): void {
+function tell(place: Place, { unit, startedAt, bad, vip, fellBack }: HeardCall): void {
   const { fuses, blown } = place
   place.ended++
   const well = bad === 'no' && !fellBack
   if (bad !== 'no' || well) fuses.bad.hear({ unit, startedAt, bad: !well })
+  if (vip && (bad !== 'no' || well)) fuses.vip?.hear({ unit, startedAt, bad: !well })
   if (fellBack || well) fuses.fallback.hear({ unit, startedAt, bad: fellBack })
   if (bad === 'yes') fuses.cusum.add(0, 1)
   else if (bad === 'no') fuses.cusum.add(1, 0)
-  if (fuses.bad.blown) blown.add('bad')
+  if (fuses.bad.blown || fuses.vip?.blown) blown.add('bad')
   if (fuses.fallback.blown) blown.add('fallback')
   if (fuses.cusum.tripped) blown.add('cusum')
 }

@@ -1,9 +1,10 @@
 import { isEvidence } from '../../../plugins/execution-context-fallback.ts'
 import type { Flush } from '../rollout/evidence.ts'
-import type { RolloutStep } from '../rollout/evidence-counts.ts'
-import { addReason, createCells } from './cells.ts'
+import type { AnswerEvent, RolloutStep } from '../rollout/evidence-counts.ts'
+import { createAnswerLengths } from './answer-lengths.ts'
+import { addAnswer, addReason, type CellPlace, createCells } from './cells.ts'
 import type { Drawn } from './drawn.ts'
-import type { EndedCall } from './ended-call.ts'
+import type { EndedCall, SeenAnswer } from './ended-call.ts'
 import { createInFlight, type Flight, type FlightWatch } from './in-flight.ts'
 import { type Judged, judged } from './judged-call.ts'
 import { createLatencies } from './latencies.ts'
@@ -15,10 +16,18 @@ import { createRepeats } from './repeats.ts'
 import { createShadowBook, type ShadowBook } from './shadow-book.ts'
 import { defaultConstants, type StepStart } from './step-start.ts'
 import { strataNames } from './strata-names.ts'
-import { createUnitMarks } from './unit-marks.ts'
+import { createUnitBad } from './unit-bad.ts'
+import { createUnitMarks, type MarkedUnit } from './unit-marks.ts'
 
 /** What a flush says of one rollout, without who says it. */
 export type Counted = Omit<Flush, 'replica' | 'boot' | 'seq' | 'at'>
+
+/** What somebody thinks of an answer, after its call is over: a caller who rates it, or the scorer. */
+export interface Opinion {
+  readonly trial: 'rated' | 'scored'
+  /** What speaks against it; undefined: nothing. */
+  readonly event: 'disliked' | 'poor' | undefined
+}
 
 /** What callers and people caused, by word: no evidence against anybody. */
 export type Apart = Readonly<Record<string, number>>
@@ -30,6 +39,7 @@ export interface RolloutBook extends Pick<ShadowBook, 'compared' | 'paired' | 's
   begin(start: StepStart): void
   assigned(call: Drawn): Flight
   ended(call: EndedCall): void
+  opined(call: Drawn, opinion: Opinion): void
   counted(): Counted
   latency(): LatencyFlush['arms']
   apart(): Apart
@@ -69,6 +79,10 @@ export function createRolloutBook(parts: BookParts, first: StepStart): RolloutBo
       return flying.began(call)
     },
     ended: (call) => ended(book, call),
+    opined(call, { trial, event }) {
+      addAnswer(cells.at(call), trial)
+      if (event) noteAnswer(book, call, event)
+    },
     counted: () => ({
       cells: cells.list(),
       units: marks.list(),
@@ -108,6 +122,8 @@ function openBook({ replica, now, over, isVip, warmUp, overflow }: BookParts, st
     flying: createInFlight(watch, overflow),
     places: createPlaceFuses(replica, fuseStep(start, 0), overflow),
     repeats: createRepeats(overflow),
+    lengths: createAnswerLengths(),
+    ofUnits: createUnitBad(),
     latencies: createLatencies(warmUp, overflow),
     shadow: createShadowBook(isVip),
     coverage: {} as Record<string, number>,
@@ -116,7 +132,8 @@ function openBook({ replica, now, over, isVip, warmUp, overflow }: BookParts, st
 }
 
 function fuseStep({ constants = defaultConstants }: StepStart, since: number) {
-  return { since, errors: constants.errors, cusum: constants.cusum }
+  const { errors, cusum, vip } = constants
+  return { since, errors, cusum, ...(vip ? { vip } : {}) }
 }
 
 function begin(book: Book, start: StepStart): void {
@@ -126,6 +143,7 @@ function begin(book: Book, start: StepStart): void {
   book.start = start
   book.since = since
   book.coverage = {}
+  book.ofUnits.begin(start)
   cells.begin(start.step, { startedAt: start.startedAt, since })
   marks.sample(start.sampled ?? 1)
   places.begin(fuseStep(start, since))
@@ -149,8 +167,10 @@ function ended(book: Book, call: EndedCall): void {
   counts.ended++
   if (arm === 'canary') minutes.ended(startedAt)
   const repeated = found.bad !== undefined && book.repeats.isRepeat(place, found.bad)
+  const crowded = found.bad !== undefined && !repeated && !book.ofUnits.counts(arm, call.unit)
   if (found.bad && !repeated) {
     counts.bad++
+    if (!crowded) counts.badOfMany++
     if (found.bad.failed) counts.failed++
   }
   // What another layer's fault took along is no fallback of this layer.
@@ -158,7 +178,32 @@ function ended(book: Book, call: EndedCall): void {
   if (found.unknownVersion) counts.unknownVersions++
   if (found.mismatch) counts.mismatches++
   marks.mark(place, found.bad ? 'bad' : found.event)
-  if (found.trial && step === start.step && startedAt >= book.since) tried(book, call, { ...found, repeated, counts })
+  if (call.answer && found.trial && found.bad === undefined && call.fallback === undefined)
+    answered(book, place, call.answer)
+  if (found.trial && step === start.step && startedAt >= book.since)
+    tried(book, call, { ...found, repeated: repeated || (crowded && byTenant(start)), counts })
+}
+
+/** Where tenants are drawn, bad calls of one tenant beyond the first few are no news of the layer: only a run of them is. */
+function byTenant({ constants }: StepStart): boolean {
+  return constants?.counting === 'tenant'
+}
+
+/** What an answer was like. */
+function answered(book: Book, place: CellPlace & MarkedUnit, { cut, declined, chars }: SeenAnswer): void {
+  const counts = book.cells.at(place)
+  addAnswer(counts, 'looked')
+  const length = book.lengths.take(place.arm, chars)
+  if (length) addAnswer(counts, 'sized')
+  if (cut) noteAnswer(book, place, 'cut')
+  if (declined) noteAnswer(book, place, 'declined')
+  if (length?.short) noteAnswer(book, place, 'short')
+  if (length?.long) noteAnswer(book, place, 'long')
+}
+
+function noteAnswer({ cells, marks }: Book, place: CellPlace & MarkedUnit, event: AnswerEvent): void {
+  addAnswer(cells.at(place), event)
+  marks.mark(place, event)
 }
 
 /** Under which word a call is counted apart; undefined: it tells something of the two sides. */
@@ -175,7 +220,7 @@ function tried(book: Book, call: EndedCall, { bad, evidence, repeated, counts }:
   const { runner, unit, startedAt, arm, kind, firstByteMs } = call
   if (arm === 'canary') {
     const said = bad === undefined ? 'no' : repeated ? 'repeated' : 'yes'
-    book.places.hear({ runner, unit, startedAt, bad: said, fellBack: evidence })
+    book.places.hear({ runner, unit, startedAt, bad: said, vip: book.isVip(call.tier), fellBack: evidence })
     // What fell back was not done by the half that is to be covered.
     if (!evidence) {
       for (const name of strataNames(kind, book.isVip(call.tier))) book.coverage[name] = (book.coverage[name] ?? 0) + 1

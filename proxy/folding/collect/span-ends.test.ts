@@ -43,7 +43,7 @@ describe('the ends of spans are counted alike', () => {
     expect(control).toMatchObject({ assigned: 1, ended: 1 })
   })
 
-  it('where all are exported, and where none is sampled', async () => {
+  it('where all are exported, and where none is sampled (scenario 21)', async () => {
     await using upstream = await startUpstream(reply(200).length())
     const all = await countedWith({ otlpEndpoint: upstream.url })
     const none = await countedWith({ otlpEndpoint: upstream.url, sampleRatio: 0 })
@@ -52,7 +52,7 @@ describe('the ends of spans are counted alike', () => {
     for (const { flush } of [all, none]) expect(flush).toEqual(await expected())
   })
 
-  it('where the collector of traces is down, and its queue overflows', async () => {
+  it('where the collector of traces is down, and its queue overflows (scenario 21)', async () => {
     let dropped = 0
     const down = await countedWith(
       { otlpEndpoint: `http://127.0.0.1:${await freePort()}` },

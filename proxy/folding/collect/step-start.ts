@@ -9,7 +9,8 @@ export interface StepStart {
   /** When it began, in milliseconds since the epoch: fuses hear of no call that began earlier. */
   readonly startedAt: number
   /** What fuses of one place are set to. Default: 0.1 % against 0.5 %, 7, 30 s. */
-  readonly constants?: Pick<StageConstants, 'errors' | 'cusum' | 'stuckMs'>
+  readonly constants?: Pick<StageConstants, 'errors' | 'cusum' | 'vip' | 'stuckMs'> &
+    Partial<Pick<StageConstants, 'counting'>>
   /**
    * Frozen limits of the time to the first byte. Default: from the control of the step before, as this process saw it,
    * or those it has where the step begins anew.

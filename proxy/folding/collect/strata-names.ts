@@ -1,11 +1,11 @@
 import type { CallKind } from './ended-call.ts'
 
-/** The tiers that are not VIP. A tier that nobody knows is (`canary.md` §5). */
+/** The tiers that are not VIP. A tier that nobody knows is (`canary.md` §5); callers without one are not: they move with the crowd. */
 const plainTiers: ReadonlySet<string> = new Set(['internal', 'free', 'standard', 'pro'])
 
-/** Whether calls of a tier count as VIP traffic: every tier that is not one of the four plain ones. */
+/** Whether calls of a tier count as VIP traffic, which gets to a canary in its last step only: every tier but the four plain ones. */
 export function isVipTier(tier: string): boolean {
-  return !plainTiers.has(tier)
+  return tier !== '' && !plainTiers.has(tier)
 }
 
 const sizes: Readonly<Record<string, string>> = {

@@ -83,7 +83,7 @@ describe('a stream that is whole', () => {
     )
   })
 
-  it('may repeat its choice, empty, with its usage, and send heartbeats', () => {
+  it('may repeat its choice, empty, with its usage, and send heartbeats (scenario 29)', () => {
     expect(play({ events: swapped(7, { usage }) }).broken).toEqual([])
     expect(play({ events: plus(3, ': ping\n\n', 'event: ping\ndata: {}\n\n') }).broken).toEqual([])
   })
@@ -239,7 +239,7 @@ describe('a checker', () => {
     expect(checker.broken).toMatchObject([{ invariant: 'role-first' }])
   })
 
-  it('leaves out what outgrows its memory, says so, and looks on at the rest', () => {
+  it('leaves out what outgrows its memory, says so, and looks on at the rest (scenario 28)', () => {
     const memory = createStreamMemory({ perStream: 64 })
     const events = swapped(3, { toolCalls: [part(0, `{"a":"${'x'.repeat(100)}`, { id: 'c0' })] })
     expect(play({ events, memory })).toMatchObject({

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { acknowledgementKey } from '../../../plugins/acknowledgement-verify.ts'
 import type { Capabilities } from '../../../plugins/capabilities.ts'
 import { gatewayError, gatewayErrorFrom } from '../../../plugins/errors.ts'
+import type { FallbackReason } from '../../../plugins/execution-context-fallback.ts'
 import { layers as allLayers } from '../../../plugins/index.ts'
 import type { Layer } from '../../../plugins/layer.ts'
 import type { PolicyReport } from '../../../plugins/policy-report.ts'
@@ -34,6 +35,7 @@ export interface Contact {
   register(digest: string): Promise<PolicyReport>
   noticed(shown: Shown): void
   renew(digest: string): Promise<void>
+  doubted(): void
   refresh(): Promise<void>
   close(): void
 }
@@ -48,7 +50,12 @@ interface State extends Pick<Contact, 'runner' | 'layers' | 'wire' | 'registrar'
   quietUntil: number
   /** Why the last handshake failed: said once. */
   failed?: string
+  /** Why no layer can act there: said once. */
+  none?: string
 }
+
+/** Refusals that somebody puts right while both processes go on. */
+const mends: ReadonlySet<FallbackReason> = new Set(['signature', 'expired'])
 
 /** How long to wait after failed handshakes, and after one that did not find what was noticed, in milliseconds. */
 const [firstWaitMs, longestWaitMs, fruitlessMs] = [250, 15_000, 5_000]
@@ -73,6 +80,7 @@ export function createContact(line: Line, parts: InstanceParts): Contact {
     register: async (digest) => registrar.register(known(state, digest)),
     noticed: (shown) => noticed(state, shown),
     renew: (digest) => renewals.once(digest, () => renew(state, digest)),
+    doubted: () => doubted(state),
     refresh: () => refresh(state),
     close() {
       closing.abort()
@@ -119,12 +127,20 @@ async function handshake(state: State): Promise<void> {
   state.callOff?.()
   try {
     const probe = (layer: Layer): Promise<WhyNot | undefined> => tried(state, layer)
-    await shakeHands({ wire, registrar, knowledge, policies: parts.policies.all, probe })
-    backOff.reset()
+    const { address, port, peer } = wire.line
+    const met = (capabilities: Capabilities): void =>
+      parts.watch?.met?.(runner, `${peer ?? address}:${port}`, capabilities)
+    await shakeHands({ wire, registrar, knowledge, policies: parts.policies.all, probe, met })
     delete state.failed
     parts.watch?.handshake?.(runner, 'done')
     const why = knowledge.whyNone()
-    if (why) parts.host.log.warn({ runner, reason: why.reason, why: why.words }, 'no layer can act at the runner')
+    if (!why) delete state.none
+    else if (state.none !== why.words)
+      parts.host.log.warn({ runner, reason: why.reason, why: why.words }, 'no layer can act at the runner')
+    if (why) state.none = why.words
+    // Keys and clocks are put right without a restart, and nothing that the runner shows would tell of it.
+    if (why && mends.has(why.reason)) again(state)
+    else backOff.reset()
   } catch (reason) {
     if (state.wire.closed.aborted) return
     const why = whyFromError(gatewayErrorFrom(reason))
@@ -133,8 +149,12 @@ async function handshake(state: State): Promise<void> {
     if (state.failed !== why.words)
       parts.host.log.warn({ runner, why: why.words }, 'the handshake with the runner failed')
     state.failed = why.words
-    state.callOff = (parts.later ?? later)(backOff.next(), () => void refresh(state))
+    again(state)
   }
+}
+
+function again(state: State): void {
+  state.callOff = (state.parts.later ?? later)(state.backOff.next(), () => void refresh(state))
 }
 
 function groundOf({ wire, registrar, parts, knowledge }: State): ProbeGround {
@@ -164,6 +184,14 @@ function noticed(state: State, shown: Shown): void {
     // Whoever shows what is not so must not keep us busy.
     if (knowledge.isNews(shown)) state.quietUntil = wire.clock.now() + fruitlessMs
   })
+}
+
+/** Greeted anew, but not for every call that is refused. */
+function doubted(state: State): void {
+  const now = state.wire.clock.now()
+  if (state.going || now < state.quietUntil) return
+  state.quietUntil = now + fruitlessMs
+  void refresh(state)
 }
 
 async function renew(state: State, digest: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Capabilities, capabilitiesFault } from '../../../plugins/capabilities.ts'
-import { type GatewayError, gatewayError, gatewayErrorFrom } from '../../../plugins/errors.ts'
+import { gatewayError, gatewayErrorFrom } from '../../../plugins/errors.ts'
 import type { Layer } from '../../../plugins/layer.ts'
 import { Fallback } from '../fallback.ts'
 import type { FoldedPolicy } from '../policies.ts'
@@ -14,6 +14,8 @@ export interface HandshakeGround {
   readonly registrar: Registrar
   readonly knowledge: Knowledge
   readonly policies: readonly FoldedPolicy[]
+  /** The process has said what it is. */
+  met?(capabilities: Capabilities): void
   /** Why a layer's probes found it wanting; undefined when all of them held. Throws what passes by. */
   probe(layer: Layer): Promise<WhyNot | undefined>
 }
@@ -35,28 +37,34 @@ export async function fetchCapabilities(wire: Wire): Promise<Capabilities> {
  * Learns what a runner can do, gives it the policies, and tries each layer that it offers with the layer's probes. What the runner refuses
  * is known afterwards; throws `runner_*` when the handshake came to no end and must be made again.
  */
-export async function shakeHands({ wire, registrar, knowledge, policies, probe }: HandshakeGround): Promise<void> {
+export async function shakeHands({ wire, registrar, knowledge, policies, probe, met }: HandshakeGround): Promise<void> {
   const capabilities = await fetchCapabilities(wire)
   knowledge.learn(capabilities)
+  met?.(capabilities)
   registrar.begin(capabilities)
   if (knowledge.whyNone()) return
   const given = policies.map((folded) => registrar.register(folded))
-  const tried = knowledge.tryable().map(async (layer) => knowledge.judge(layer.name, await probe(layer)))
+  const excluded = (why: WhyNot | undefined): void => {
+    const none = why && takesNothing(why, wire)
+    if (none) knowledge.exclude(none)
+  }
+  const tried = knowledge.tryable().map(async (layer) => {
+    const why = await probe(layer)
+    knowledge.judge(layer.name, why)
+    excluded(why)
+  })
   // All of them have ended before another handshake may begin.
   for (const each of await Promise.allSettled([...given, ...tried])) {
     if (each.status === 'fulfilled') continue
     const error = gatewayErrorFrom(each.reason)
     if (passesBy(error)) throw error
-    const why = takesNothing(error, wire)
-    if (why) knowledge.exclude(why)
+    if (error instanceof Fallback) excluded({ reason: error.reason, words: error.message })
   }
 }
 
 /** What is refused for our key or our clock is refused for every layer. */
-function takesNothing(error: GatewayError, { key }: Wire): WhyNot | undefined {
-  if (!(error instanceof Fallback)) return undefined
-  const { reason, message } = error
+function takesNothing({ reason, words }: WhyNot, { key }: Wire): WhyNot | undefined {
   if (reason === 'signature')
-    return { reason, words: `${message}: under the name ${key.kid} it holds another key than this gateway` }
-  return reason === 'expired' ? { reason, words: `${message}: the two clocks are far apart` } : undefined
+    return { reason, words: `${words}: under the name ${key.kid} it holds another key than this gateway` }
+  return reason === 'expired' ? { reason, words: `${words}: the two clocks are far apart` } : undefined
 }

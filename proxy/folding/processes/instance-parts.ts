@@ -1,3 +1,4 @@
+import type { Capabilities } from '../../../plugins/capabilities.ts'
 import type { Host } from '../../../plugins/host.ts'
 import type { SigningKey, VerifyingKey } from '../../../plugins/jws-key.ts'
 import type { Layer } from '../../../plugins/layer.ts'
@@ -7,6 +8,8 @@ import type { Policies } from '../policies.ts'
 
 /** Who hears what comes of an instance: metrics and the controller. */
 export interface InstanceWatch {
+  /** A process said what it is, at a place such as `127.0.0.1:8000`. */
+  met?(runner: string, place: string, capabilities: Capabilities): void
   handshake?(runner: string, result: 'done' | 'failed'): void
   registered?(runner: string, report: PolicyReport | undefined): void
   probed?(runner: string, layer: string, held: boolean): void

@@ -244,6 +244,26 @@ describe('why a layer cannot act at a runner', () => {
     expect(instance.whyNot('gate', rig.digest)).toMatchObject({ reason: 'expired', words: /the two clocks are far/ })
   })
 
+  it('its clock went wrong after it was known, and is right again', async () => {
+    await using rig = createRig([gate])
+    let ahead = 0
+    const runner = await rig.runner({ now: () => rig.clock.now() + ahead })
+    const instance = await rig.instance(runner.url)
+    expect(instance.whyNot('gate', rig.digest)).toBeUndefined()
+    ahead = 120_000
+    runner.drop(rig.digest)
+    const handshakes = () => runner.asked.filter(({ what }) => what === 'GET ').length
+    for (let call = 0; call < 5; call++) instance.doubted()
+    await until(() => instance.whyNot('gate', rig.digest)?.reason === 'expired', 'it is known to be refused')
+    expect(handshakes()).toBe(2)
+    ahead = 0
+    await until(() => rig.later.waits().length > 0, 'it is tried again')
+    rig.later.pass(250)
+    await until(() => instance.whyNot('gate', rig.digest) === undefined, 'it is believed again')
+    expect(handshakes()).toBe(3)
+    expect(rig.host.lines.map(({ message }) => message)).toContain('no layer can act at the runner')
+  })
+
   it('it speaks another version of the protocol', async () => {
     await using rig = createRig([gate])
     const runner = await rig.runner({ capabilities: { versions: [2] } })

@@ -33,6 +33,8 @@ export interface Instance {
   noticed(shown: Shown): void
   /** The runner refused a context because it does not know its policy or its audience: does again what is needed. Throws as `register`. */
   renew(digest: string): Promise<void>
+  /** The runner refused a context for its key or its clock: it is greeted anew in the background, at most every five seconds. */
+  doubted(): void
   /** Makes a handshake now, or waits for the one under way. Never rejects. */
   refresh(): Promise<void>
   /** The first handshake was tried. Never rejects. */
@@ -74,6 +76,7 @@ export function createInstance(line: Line, parts: InstanceParts): Instance {
     register: contact.register,
     noticed: contact.noticed,
     renew: contact.renew,
+    doubted: contact.doubted,
     refresh: contact.refresh,
     ready,
     close() {

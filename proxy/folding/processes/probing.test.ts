@@ -132,7 +132,7 @@ describe('standing probes', () => {
     expect(decides(runner.asked)).toBe(before + 1)
   })
 
-  it('find a layer out that begins to lie', async () => {
+  it('find a layer out that begins to lie (scenario 26)', async () => {
     const failed: string[] = []
     await using rig = createRig([gate, other])
     const runner = await rig.runner()

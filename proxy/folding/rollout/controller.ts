@@ -7,14 +7,18 @@ import { layerUnits } from '../draw.ts'
 import { stepOf } from '../draws.ts'
 import type { Stages } from '../stages.ts'
 import { type LayerState, wholeWeight } from '../state/document.ts'
+import { isOn } from '../state/switches.ts'
 import { type Repeating, repeat, type Timers } from '../state/timers.ts'
 import type { Decision } from './decision.ts'
 import { type DecisionRecord, recordedDecision } from './decision-record.ts'
+import type { Drift } from './drift.ts'
+import { holdForDrifts } from './drift-hold.ts'
 import type { Ejections } from './ejections.ts'
 import type { RolloutView } from './evidence.ts'
 import type { RolloutStep } from './evidence-counts.ts'
 import { evidenceFrom } from './evidence-merge.ts'
 import { createFrozenSteps, type FrozenStep } from './frozen-steps.ts'
+import { createHearing } from './hearing.ts'
 import { createLeaderCusum } from './leader-cusum.ts'
 import { createReporter, type Report, reportsOfOthers, toldOf, viewFromReports } from './reports.ts'
 import { constantsDigest, type StageConstants, stageConstants } from './stage-constants.ts'
@@ -47,6 +51,8 @@ export interface ControllerParts {
   cacheTtlMs(): number | undefined
   /** Active rules that ignore a hard difference of a layer. */
   ignores(layer: string): number
+  /** What has changed at runners, as seen here, while a rollout is under way. Default: nothing ever does. */
+  drifts?(rollout: string): readonly Drift[]
   /** Changes the constants of a step before they are frozen: for demonstrations and tests. */
   pace?(constants: StageConstants): StageConstants
   /** Whether nothing outside speaks against a promotion; asked again a second later while it does not know. Default: nothing does. */
@@ -74,7 +80,8 @@ interface Judged {
 /** Makes the {@link Controller}: it looks once a second, and at once when told to. Only the leader promotes; anybody takes back. */
 export function createController(parts: ControllerParts): Controller {
   const { stages, clock, timers } = parts
-  const reporter = createReporter(parts.collector, () => clock.now())
+  const hearing = createHearing(() => clock.now())
+  const reporter = createReporter(parts.collector, () => clock.now(), parts.drifts)
   const freezing = createFrozenSteps({
     state: stages.state,
     process: parts.replica,
@@ -109,9 +116,13 @@ export function createController(parts: ControllerParts): Controller {
     const leading = stages.state.lead() !== undefined
     // Also who does not lead: alone, one bad replica of many would look like a bad layer.
     const told = await toldOf({ state: stages.state, log: parts.log }, rollout, step)
-    const reports = [own, ...reportsOfOthers(told, own)]
+    const reports = hearing.heard([own, ...reportsOfOthers(told, own)])
+    if (leading) await holdForDrifts(parts, { layer, rollout }, reports)
     const flushes = reports.map(({ flush }) => flush)
-    const view = viewOf(parts, judged, reports)
+    const view = {
+      ...viewOf(parts, { ...judged, state: stages.stateOf(layer) }, reports),
+      replicas: hearing.serving(reports),
+    }
     const seen = evidenceFrom(view, flushes)
     const evidence = step === 'S4' ? { ...seen, cusumPeak: bake.peak(seen, constants) } : seen
     const record = recordedDecision(evidence, constants, clock.now())
@@ -160,7 +171,7 @@ function viewOf(
   parts: ControllerParts,
   { layer, state, step, frozen }: Judged,
   reports: readonly Report[],
-): RolloutView {
+): Omit<RolloutView, 'replicas'> {
   const { known } = parts.stages.state
   const tripped = known.tripped[state.rolloutId]
   const shares = Object.fromEntries(Object.entries(state.weights).map(([tier, bp]) => [tier, bp / wholeWeight]))
@@ -173,7 +184,6 @@ function viewOf(
     constantsDigest: constantsDigest(frozen.constants),
     shares,
     sampled: 1,
-    replicas: [...new Set([parts.replica, ...reports.map(({ flush }) => flush.replica)])],
     ...(tripped ? { tripped: { fuse: 'F12', reason: tripped.reason, at: tripped.at } } : {}),
     ...(state.held ? { operator: { verb: 'hold', actor: state.actor, reason: state.reason } } : {}),
     incident: known.hold !== '' || blind,
@@ -196,7 +206,8 @@ async function act(parts: ControllerParts, { layer, step }: Judged, { record, le
     await stages.ask('rollback', layer, by, record)
     return
   }
-  const free = leading && parts.autopilot() && !stages.isHeld(layer) && stages.state.known.hold === ''
+  const { known } = stages.state
+  const free = leading && parts.autopilot() && !stages.isHeld(layer) && known.hold === '' && !isOn(known, 'freeze')
   if (decision.kind !== 'promote' || !free) return
   if (parts.allows?.({ layer, stage: stages.of(layer).stage, record }) === false) return
   if (step === 'S4' && (await stages.moreVip(layer, by))) return

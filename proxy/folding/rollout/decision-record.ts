@@ -26,3 +26,13 @@ export function replay({ evidence, constants, at }: DecisionRecord): Decision {
 export function isFaithful(record: DecisionRecord): boolean {
   return canonicalJson(replay(record)) === canonicalJson(record.decision)
 }
+
+/** At most how old the newest evidence is: calls are counted in minutes and windows, of which the beginning is known. Null: there is none. */
+export function evidenceAgeMs({ evidence: { minutes, cells, step } }: DecisionRecord, now: number): number | null {
+  const arm = step === 'shadow' ? 'control' : 'canary'
+  const begun = [
+    ...minutes.filter(({ assigned }) => assigned > 0).map(({ minute }) => minute),
+    ...cells.filter((cell) => cell[arm].ended > 0).map(({ window }) => window),
+  ]
+  return begun.length === 0 ? null : Math.max(0, now - Math.max(...begun))
+}

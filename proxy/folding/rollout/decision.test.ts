@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { decide } from './decision.ts'
 import { isFaithful, recordedDecision } from './decision-record.ts'
 import type { Evidence } from './evidence.ts'
+import { type AnswerCounts, type AnswerEvent, answerTrials } from './evidence-counts.ts'
 import { evidenceFrom } from './evidence-merge.ts'
 import type { Gate } from './gate.ts'
 import { constantsDigest } from './stage-constants.ts'
@@ -82,7 +83,7 @@ describe('without data', () => {
     ['no replica at all', { replicas: [] }, later],
     ['an operator’s hold', { operator: { verb: 'hold', actor: 'ann', reason: 'later' } }, later],
     ['an incident everywhere', { incident: true }, later],
-    ['other constants than those that were frozen', { constantsDigest: 'other' }, later],
+    ['other constants than those that were frozen (scenario 25)', { constantsDigest: 'other' }, later],
     ['the constants of another step', { ...viewOf('S2'), constantsDigest: constantsDigest(constants) }, later],
   ])('%s is a hold', (_, more, now) => {
     expect(decided(more, now).kind).toBe('hold')
@@ -106,7 +107,7 @@ describe('the shadow', () => {
   it('is left after 2,995 clean comparisons, and not after 2,994', () => {
     expect(decide(shadowEvidence(2_995), shadow, later).kind).toBe('promote')
     const early = decide(shadowEvidence(2_994), shadow, later)
-    expect([early.kind, early.reason]).toEqual(['continue', 'open: differences'])
+    expect([early.kind, early.reason]).toEqual(['continue', 'open: differences (not yet shown, 2,994/2,995)'])
   })
   it('with one difference takes twice as many, as it was looked at before', () => {
     expect(decide(shadowEvidence(5_989, 1), shadow, later).kind).toBe('continue')
@@ -149,8 +150,8 @@ it('the last step takes a day and 29,956 calls without a failure', () => {
     units: evidenceFrom(viewOf('S4'), [flush({ units: marks('S4', 6, { arm: 'canary' }) })]).units,
   })
   expect(decide(evidence(29_956), last, day).kind).toBe('promote')
-  expect(decide(evidence(29_955), last, day).reason).toBe('open: failures')
-  expect(decide(evidence(40_000, 1), last, day).reason).toBe('open: failures')
+  expect(decide(evidence(29_955), last, day).reason).toBe('open: failures (not yet shown, 29,955/29,956)')
+  expect(decide(evidence(40_000, 1), last, day).reason).toBe('open: failures (not yet shown, 40,000/59,912)')
   expect(decide(evidence(29_956), last, day - 1).reason).toBe('open: dwell')
 })
 
@@ -160,4 +161,105 @@ it('a record decides over again as it did', () => {
   expect(isFaithful(read)).toBe(true)
   expect(isFaithful({ ...read, decision: { ...read.decision, kind: 'rollback' } })).toBe(false)
   expect(isFaithful({ ...read, evidence: { ...read.evidence, cells: [] } })).toBe(false)
+})
+
+describe('answers that are worse in the canary', () => {
+  const answering = (canary: AnswerCounts, control: AnswerCounts, step: 'S1' | 'S4' = 'S1') => {
+    const one = cell(step, arm(3_000, { answers: canary }), arm(9_000, { answers: control }))
+    return decide({ ...healthyEvidence(), cells: [one] }, constants, later)
+  }
+  const like = (event: AnswerEvent, canary: number, control: number) => {
+    const trials = answerTrials[event]
+    return answering({ [trials]: 1_000, [event]: canary }, { [trials]: 3_000, [event]: control })
+  }
+  it.each<[string, AnswerEvent]>([
+    ['cut', 'cut'],
+    ['declined', 'declined'],
+    ['length', 'short'],
+    ['length', 'long'],
+    ['feedback', 'disliked'],
+    ['quality', 'poor'],
+  ])('stand in the way of promotion, and take nothing back: %s (%s)', (question, event) => {
+    const worse = like(event, 60, 60)
+    expect([worse.kind, worse.reason]).toEqual(['continue', `open: answers:${question}`])
+    expect(gateOf(worse.gates, `answers:${question}`)).toMatchObject({ met: false, n: 1_000 })
+    expect(like(event, 20, 60).kind).toBe('promote')
+    expect(like(event, 5, 60).kind).toBe('promote')
+  })
+  it('are held against the control at the same time, where both go wrong nobody is to blame', () => {
+    expect(like('cut', 500, 1_500).kind).toBe('promote')
+  })
+  it('have to have been looked at before the last step is left, where the control had any', () => {
+    const last = constantsOf('S4')
+    const of = (looked: number): Evidence => ({
+      ...healthyEvidence(),
+      ...viewOf('S4'),
+      cells: [
+        cell('S4', arm(40_000, { answers: { looked } }), arm(600)),
+        cell('S3', arm(0), arm(9_000, { answers: { looked: 9_000 } })),
+      ],
+    })
+    const gate = (looked: number) => gateOf(decide(of(looked), last, later).gates, 'answers:cut')
+    expect([gate(299)?.met, gate(300)?.met]).toEqual([false, true])
+  })
+  it('of layers that are drawn by tenant count once a tenant', () => {
+    const byTenant = constantsOf('S1', 'tenant')
+    const units = evidenceFrom(viewOf('S1'), [
+      flush({
+        units: marks('S1', 60).map((mark, index) => ({
+          ...mark,
+          events: mark.arm === 'canary' && index < 30 ? (['cut'] as const) : [],
+        })),
+      }),
+    ]).units
+    const one = cell(
+      'S1',
+      arm(3_000, { answers: { looked: 1_000, cut: 30 } }),
+      arm(9_000, { answers: { looked: 3_000, cut: 90 } }),
+    )
+    const evidence = { ...healthyEvidence({ units, cells: [one] }), constantsDigest: constantsDigest(byTenant) }
+    expect(decide(evidence, byTenant, later).reason).toBe('open: answers:cut')
+    expect(decide({ ...evidence, constantsDigest: constantsDigest(constants) }, constants, later).kind).toBe('promote')
+  })
+})
+
+describe('the tiers that move last', () => {
+  const last = constantsOf('S4')
+  const day = began + 24 * 3_600_000
+  const withVip = (bad: number, tier: string) =>
+    decide(
+      {
+        ...healthyEvidence({ coverage: {}, heard: { a: day, b: day } }),
+        ...viewOf('S4'),
+        cells: [cell('S4', arm(30_000), arm(600)), { ...cell('S4', arm(2_000, { bad }), arm(200)), tier }],
+      },
+      last,
+      day,
+    )
+  it('are taken back for half as much as others', () => {
+    // 1 % of VIP calls, which is no more than 0.06 % of all.
+    expect(withVip(20, 'vip')).toMatchObject({
+      kind: 'rollback',
+      fuse: 'F4',
+      reason: 'F4: 20 bad calls of VIP of 2000',
+    })
+    expect(withVip(2, 'vip').kind).not.toBe('rollback')
+  })
+  it('are those that nobody named, and not callers without a tier', () => {
+    expect(withVip(20, 'platinum').fuse).toBe('F4')
+    expect(withVip(20, '').fuse).toBeUndefined()
+    expect(withVip(20, 'pro').fuse).toBeUndefined()
+  })
+  it('have 300 comparisons in shadow of which none differs, where they call so often', () => {
+    const shadow = constantsOf('shadow')
+    const seen = { units: 9, tenants: 3, strata: { stream: 9_000, vip: 5_000 } }
+    const evidence = (compared: number, different: number) => {
+      const found = shadowEvidence(29_950, different, { seen })
+      const strata = { ...found.shadow.strata, vip: { compared, different } }
+      return { ...found, shadow: { ...found.shadow, strata } }
+    }
+    expect(decide(evidence(299, 0), shadow, later).reason).toBe('open: compared:vip')
+    expect(decide(evidence(300, 0), shadow, later).kind).toBe('promote')
+    expect(decide(evidence(3_000, 1), shadow, later).reason).toBe('open: differences:vip')
+  })
 })

@@ -22,6 +22,8 @@ export interface ArmCounts {
    * match, hard difference in a live check, first byte too late, usage that does not add up. Not: aborts, rightful 4xx, text that differs.
    */
   readonly bad: number
+  /** Of `bad`: at most {@link mostBadOfUnit} of each unit in a step, in each process. */
+  readonly badOfMany: number
   /** Of `bad`: what this layer's half caused itself. */
   readonly failed: number
   /** Calls that the gateway served in the end, by reason. Only what the runner caused counts (`protocol.md`). */
@@ -35,7 +37,38 @@ export interface ArmCounts {
   /** Of `timed`: above the frozen p95 and p99 of their stratum. */
   readonly overQ95: number
   readonly overQ99: number
+  /** What answers were like, of those that were looked at. */
+  readonly answers: AnswerCounts
 }
+
+/**
+ * How answers came out (R25), a sample of both arms alike. `looked`: at so many; of them `cut` by their length limit and `declined` by the
+ * model. `sized`: held against the lengths that the control had at first, of them `short` and `long`. `rated` by callers, of them
+ * `disliked`; `scored` by the configured scorer, of them `poor`.
+ */
+export type AnswerCounts = Readonly<Partial<Record<AnswerCount, number>>>
+
+/** A name in {@link AnswerCounts}. */
+export type AnswerCount = AnswerEvent | 'looked' | 'sized' | 'rated' | 'scored'
+
+/** What may speak against an answer. */
+export type AnswerEvent = 'cut' | 'declined' | 'short' | 'long' | 'disliked' | 'poor'
+
+/** Of how many each of these is counted. */
+export const answerTrials: Readonly<Record<AnswerEvent, AnswerCount>> = {
+  cut: 'looked',
+  declined: 'looked',
+  short: 'sized',
+  long: 'sized',
+  disliked: 'rated',
+  poor: 'scored',
+}
+
+/**
+ * So many bad calls of one unit count in `badOfMany`. Tenants have rates of their own: a few large ones in a small share are no fault of the
+ * layer, and what is bad for many is.
+ */
+export const mostBadOfUnit = 3
 
 /** One step, tier and window of time, with both arms. The window only has to be short against changes of the share: 5 minutes. */
 export interface Cell {
@@ -48,10 +81,13 @@ export interface Cell {
 }
 
 /** What may happen to a unit; each counts once per unit and rollout, as what happens to one unit twice is no second piece of evidence. */
-export type UnitEvent = 'bad' | 'refused' | 'limited' | 'aborted'
+export type UnitEvent = 'bad' | 'refused' | 'limited' | 'aborted' | AnswerEvent
 
 /** All {@link UnitEvent}s. `refused` is a 4xx but 429, `limited` a 429, `aborted` a caller that went away. */
-export const unitEvents: readonly UnitEvent[] = ['bad', 'refused', 'limited', 'aborted']
+export const unitEvents: readonly UnitEvent[] = [
+  ...(['bad', 'refused', 'limited', 'aborted'] as const),
+  ...(['cut', 'declined', 'short', 'long', 'disliked', 'poor'] as const),
+]
 
 /**
  * That a unit was seen in a step and a tier, in which arm, and what happened to it at least once. Marks of apart processes merge as a set.
@@ -120,6 +156,7 @@ export const noCounts: ArmCounts = {
   started: 0,
   ended: 0,
   bad: 0,
+  badOfMany: 0,
   failed: 0,
   fallbacks: {},
   unknownVersions: 0,
@@ -127,6 +164,7 @@ export const noCounts: ArmCounts = {
   timed: 0,
   overQ95: 0,
   overQ99: 0,
+  answers: {},
 }
 
 /** Nothing compared. */

@@ -68,7 +68,7 @@ const distinct = (all: readonly Flush[]): Flush[] => [
 const decidedFrom = (all: readonly Flush[]) => decide(evidenceFrom(viewOf('S1'), all), constants, later)
 
 describe('flushes', () => {
-  it('in any order, as often as you like, give the same evidence and the same decision', () => {
+  it('in any order, as often as you like, give the same evidence and the same decision (scenario 14) (I7)', () => {
     const cases = flushes.chain((all) => {
       const base = distinct(all)
       return fc.record({
@@ -140,7 +140,7 @@ describe('decisions', () => {
         ]
       }),
   )
-  it('promote only if every gate is met, also when they are made again from the record', () => {
+  it('promote only if every gate is met, also when they are made again from the record (I5)', () => {
     const kinds = new Set<string>()
     fc.assert(
       fc.property(cases, (all) => {

@@ -123,10 +123,15 @@ function unitCells(marks: readonly UnitMark[]): UnitCell[] {
 
 function unitCounts(marks: readonly UnitMark[], happened: ReadonlyMap<UnitEvent, ReadonlySet<string>>): UnitCounts {
   const units = new Set(marks.map(({ unit }) => unit))
+  const to = new Map<UnitEvent, Set<string>>()
+  for (const { unit, events } of marks)
+    for (const event of events) to.set(event, (to.get(event) ?? new Set<string>()).add(unit))
   const firsts = unitEvents.map((event) => {
     const before = happened.get(event)!
-    const to = new Set(marks.filter(({ events }) => events.includes(event)).map(({ unit }) => unit))
-    return [event, { atRisk: countOutside(units, before), first: countOutside(to, before) }] as const
+    return [
+      event,
+      { atRisk: countOutside(units, before), first: countOutside(to.get(event) ?? nobody, before) },
+    ] as const
   })
   return {
     units: units.size,
@@ -135,8 +140,11 @@ function unitCounts(marks: readonly UnitMark[], happened: ReadonlyMap<UnitEvent,
   }
 }
 
+const nobody: ReadonlySet<string> = new Set()
+
 /** How many of these are not among those. */
 function countOutside(these: ReadonlySet<string>, those: ReadonlySet<string>): number {
+  if (these.size === 0 || those.size === 0) return these.size
   let count = 0
   for (const each of these) if (!those.has(each)) count++
   return count

@@ -1,10 +1,19 @@
 import { type FallbackReason, isEvidence } from '../../../plugins/execution-context-fallback.ts'
+import { isVipTier } from '../collect/strata-names.ts'
 import { logSignEvidence } from '../statistics/paired-sign.ts'
 import { logFewerEvidence, logRelativeEvidence, type Stratum } from '../statistics/relative.ts'
 import { logMismatchEvidence } from '../statistics/srm.ts'
 import { logMeanExp, type Trials } from '../statistics/trials.ts'
-import { armTotals, type Evidence, shareOfTier } from './evidence.ts'
-import type { ArmCounts, UnitEvent } from './evidence-counts.ts'
+import { addedUp, armTotals, type Evidence, type FirstCounts, shareOfTier } from './evidence.ts'
+import {
+  type AnswerCount,
+  type AnswerCounts,
+  type AnswerEvent,
+  type ArmCounts,
+  answerTrials,
+  type Cell,
+  type UnitEvent,
+} from './evidence-counts.ts'
 import type { StageConstants } from './stage-constants.ts'
 
 /** What fuses and gates read: evidence brought into the terms of the tests. */
@@ -16,6 +25,10 @@ export interface Figures {
   readonly errors: Trials
   readonly fallbacks: Trials
   readonly mismatches: Trials
+  /** M1 with at most a few bad calls of each unit. */
+  readonly errorsOfMany: Trials
+  /** M1 of this step, of the tiers that move last alone; where units are tenants with at most a few of each. */
+  readonly vipErrors: Trials
   /** The control in those windows of this step in which the canary was bad. */
   readonly beside: Trials
   /** Logarithms of e-processes: M1, M4, M5, M6 and M7 over the whole rollout, and the shares of units in this step. */
@@ -26,7 +39,23 @@ export interface Figures {
     readonly refused: number
     readonly aborted: number
     readonly shares: number
+    /** How answers came out, over the whole rollout. */
+    readonly answers: Readonly<Record<AnswerQuestion, number>>
   }
+  /** Over the whole rollout, as what is compared with the control is never forgotten. */
+  readonly answers: { readonly canary: AnswerCounts; readonly control: AnswerCounts }
+}
+
+/** In what answers may be worse: each is one comparison with the control. */
+export type AnswerQuestion = 'cut' | 'declined' | 'length' | 'feedback' | 'quality'
+
+/** The events that each question asks about. */
+export const answerQuestions: Readonly<Record<AnswerQuestion, readonly AnswerEvent[]>> = {
+  cut: ['cut'],
+  declined: ['declined'],
+  length: ['short', 'long'],
+  feedback: ['disliked'],
+  quality: ['poor'],
 }
 
 /** The {@link Figures} of evidence. */
@@ -44,9 +73,20 @@ export function figuresFrom(evidence: Evidence, constants: StageConstants): Figu
     fallbacks: { n, x: caused },
     // Calls of the control are acknowledged as well: the layer observes them.
     mismatches: { n: n + (control.ended ?? 0), x: (canary.mismatches ?? 0) + (control.mismatches ?? 0) },
+    errorsOfMany: { n, x: canary.badOfMany ?? 0 },
+    vipErrors: vipErrors(cells, constants),
     beside: { n: beside.ended ?? 0, x: beside.bad ?? 0 },
     logs: logsOf(evidence, constants),
+    answers: {
+      canary: addedUp(evidence.cells.map(({ canary }) => canary.answers ?? {})),
+      control: addedUp(evidence.cells.map(({ control }) => control.answers ?? {})),
+    },
   }
+}
+
+function vipErrors(cells: readonly Cell[], { far }: StageConstants): Trials {
+  const { canary } = armTotals(cells.filter(({ tier }) => isVipTier(tier)))
+  return { n: canary.ended - fallbacksOf(canary)[1], x: far ? canary.badOfMany : canary.bad }
 }
 
 /** Fallbacks that speak against the runner, and those that callers asked for. */
@@ -84,7 +124,32 @@ function logsOf(evidence: Evidence, { relative, counting }: StageConstants): Fig
     refused: logMeanExp(refused),
     aborted: logRelativeEvidence(firsts(evidence, 'aborted'), relative),
     shares: logMismatchEvidence(assigned),
+    answers: answerLogs(evidence, { relative, counting }),
   }
+}
+
+function answerLogs(
+  evidence: Evidence,
+  { relative, counting }: Pick<StageConstants, 'relative' | 'counting'>,
+): Figures['logs']['answers'] {
+  const strata = (event: AnswerEvent): readonly Stratum[] =>
+    counting === 'tenant' ? firsts(evidence, event) : byAnswer(evidence, event)
+  const logs = Object.entries(answerQuestions).map(([question, events]) => [
+    question,
+    logMeanExp(events.map((event) => logRelativeEvidence(strata(event), relative))),
+  ])
+  return Object.fromEntries(logs)
+}
+
+function byAnswer({ cells }: Evidence, event: AnswerEvent): readonly Stratum[] {
+  const of = ({ answers = {} }: ArmCounts, name: AnswerCount): number => answers[name] ?? 0
+  const trials = answerTrials[event]
+  return cells.map(({ canary, control }) => ({
+    canary: of(canary, trials),
+    control: of(control, trials),
+    bad: of(canary, event) + of(control, event),
+    inCanary: of(canary, event),
+  }))
 }
 
 function byCall(
@@ -102,7 +167,7 @@ function byCall(
 
 function firsts({ units }: Evidence, event: UnitEvent): readonly Stratum[] {
   return units.map(({ canary, control }) => {
-    const [inside, outside] = [canary.firsts[event], control.firsts[event]]
+    const [inside, outside] = [canary.firsts[event] ?? none, control.firsts[event] ?? none]
     return {
       canary: inside.atRisk,
       control: outside.atRisk,
@@ -111,3 +176,6 @@ function firsts({ units }: Evidence, event: UnitEvent): readonly Stratum[] {
     }
   })
 }
+
+/** What a record of before this event was counted says of it. */
+const none: FirstCounts = { atRisk: 0, first: 0 }

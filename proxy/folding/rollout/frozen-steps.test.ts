@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../../../plugins/jws-json.ts'
 import { createTimeHistogram } from '../collect/histogram.ts'
+import { emptyDocument, type Notes, notesAfter } from '../state/document.ts'
+import type { NoteRequest } from '../state/state.ts'
 import type { RolloutStep } from './evidence-counts.ts'
 import { createFrozenSteps } from './frozen-steps.ts'
 import type { Report } from './reports.ts'
@@ -11,9 +13,19 @@ import { arm, cell, flush } from './test-evidence.ts'
 function room() {
   const words = new Map<string, Map<string, JsonObject>>()
   let lost = false
+  let notes: Notes = {}
+  let takes = false
   const join = (process: string, clock: { now: number }, own?: Report) => {
     const asked: (readonly [RolloutStep, number])[] = []
     const state = {
+      get known() {
+        return { ...emptyDocument, notes }
+      },
+      async note({ notes: change, keeps = false }: NoteRequest) {
+        if (!takes) return 'unavailable' as const
+        notes = notesAfter(notes, change, keeps) ?? {}
+        return 'done' as const
+      },
       publish(rollout: string, stage: string, counters: JsonObject) {
         const key = `${rollout} ${stage}`
         words.set(key, (words.get(key) ?? new Map()).set(process, counters))
@@ -38,7 +50,7 @@ function room() {
     })
     return { steps, state, asked }
   }
-  return { join, lose: () => (lost = true) }
+  return { join, lose: () => (lost = true), takeNotes: () => (takes = true), notes: () => notes }
 }
 
 function reportOf(replica: string, control: number, ms: number): Report {
@@ -82,4 +94,32 @@ it('stays as it is once it has settled, also for a process that lost the others'
   lose()
   expect(await steps.of('r1', 'S1')).toBe(first)
   expect(asked).toHaveLength(1)
+})
+
+it('is noted beside the stages, so that whoever leads next cannot choose anything else, even with all counters gone', async () => {
+  const { join, lose, takeNotes, notes } = room()
+  takeNotes()
+  const [first, next] = [join('a', { now: 2_000 }, reportOf('a', 2_000, 100)), join('b', { now: 900_000 })]
+  const frozen = await first.steps.of('r1', 'S1')
+  expect(Object.keys(notes())).toEqual(['frozen r1 S1'])
+  lose()
+  expect(await next.steps.of('r1', 'S1')).toEqual(frozen)
+  expect(next.asked).toEqual([])
+  // It gives way to that of the next step only.
+  await next.steps.of('r1', 'S2')
+  expect(Object.keys(notes())).toEqual(['frozen r1 S2'])
+  expect(await first.steps.of('r1', 'S1')).toEqual(frozen)
+})
+
+it('of two that decide at once the one that was noted first counts, and a rollout of before notes what it was judged by', async () => {
+  const { join, takeNotes, notes } = room()
+  const [a, b] = [join('a', { now: 1_000 }), join('b', { now: 1_500 })]
+  const before = await a.steps.of('r1', 'S1')
+  expect(notes()).toEqual({})
+  takeNotes()
+  expect(await b.steps.of('r1', 'S1')).toEqual(before)
+  expect(JSON.parse(notes()['frozen r1 S1'] ?? '')).toEqual(before)
+  const other = join('c', { now: 10 })
+  expect(await other.steps.of('r1', 'S1')).toEqual(before)
+  expect(other.asked).toEqual([])
 })

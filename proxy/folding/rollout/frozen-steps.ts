@@ -4,6 +4,7 @@ import { type LatencyLimits, limitsFromFlushes } from '../collect/latency-limits
 import type { RolloutState } from '../state/state.ts'
 import { armTotals } from './evidence.ts'
 import type { RolloutStep } from './evidence-counts.ts'
+import { frozenIn, frozenNotes } from './frozen-notes.ts'
 import { type Report, reportsOfOthers, toldOf } from './reports.ts'
 import type { StageConstants } from './stage-constants.ts'
 import type { FactsAtStart } from './stage-start.ts'
@@ -25,7 +26,7 @@ export interface FrozenSteps {
 
 /** What {@link FrozenSteps} are made with. */
 export interface FrozenParts {
-  readonly state: Pick<RolloutState, 'publish' | 'collect'>
+  readonly state: Pick<RolloutState, 'publish' | 'collect' | 'known' | 'note'>
   readonly process: string
   readonly log: Log
   now(): number
@@ -38,27 +39,54 @@ export interface FrozenParts {
 const settlesMs = 5_000
 const mostSteps = 32
 
-/** Makes {@link FrozenSteps}: of several processes that fix a step at once, the earliest word counts for all. */
+/**
+ * Makes {@link FrozenSteps}. What is fixed stands beside the stages, where the first word counts for all and for good, whoever leads later.
+ * Only while it cannot be noted there, of several processes that fix a step at once the earliest word counts.
+ */
 export function createFrozenSteps(parts: FrozenParts): FrozenSteps {
   const known = new Map<string, FrozenStep>()
+  const settled = new Map<string, FrozenStep>()
   const lastStep = new Map<string, RolloutStep>()
   return {
     async of(rollout, step) {
       const key = `${rollout}\n${step}`
       const has = known.get(key)
-      if (has && parts.now() - has.at > settlesMs) return has
+      const noted = settled.get(key) ?? frozenIn(parts.state.known, rollout, step)
+      if (noted) {
+        keep(settled, key, noted)
+        lastStep.set(rollout, step)
+        return noted
+      }
+      if (has && parts.now() - has.at > settlesMs) return noting(parts, { rollout, step, frozen: has })
       const words = await toldOf(parts, rollout, `${step} frozen`)
       const said = [...(has ? [has] : []), ...(words as unknown as FrozenStep[])].toSorted(
         (a, b) => a.at - b.at || (a.by < b.by ? -1 : 1),
       )
       const frozen = said[0] ?? (await freeze(parts, { rollout, step, before: lastStep.get(rollout) }))
-      known.set(key, frozen)
+      keep(known, key, frozen)
       lastStep.set(rollout, step)
-      const [oldest] = known.keys()
-      if (known.size > mostSteps && oldest !== undefined) known.delete(oldest)
-      return frozen
+      return noting(parts, { rollout, step, frozen })
     },
   }
+}
+
+function keep(steps: Map<string, FrozenStep>, key: string, frozen: FrozenStep): void {
+  steps.set(key, frozen)
+  const [oldest] = steps.keys()
+  if (steps.size > mostSteps && oldest !== undefined) steps.delete(oldest)
+}
+
+interface Noting {
+  readonly rollout: string
+  readonly step: RolloutStep
+  readonly frozen: FrozenStep
+}
+
+/** Notes what a step is judged by, unless somebody was first; what counts then. */
+async function noting({ state }: FrozenParts, { rollout, step, frozen }: Noting): Promise<FrozenStep> {
+  const by = { actor: 'foldgate', reason: `what ${step} is judged by` }
+  await state.note({ notes: frozenNotes(state.known, { rollout, step, frozen }), keeps: true, by })
+  return frozenIn(state.known, rollout, step) ?? frozen
 }
 
 interface Freezing {

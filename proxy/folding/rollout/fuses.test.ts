@@ -3,6 +3,7 @@ import { decide } from './decision.ts'
 import type { Evidence } from './evidence.ts'
 import { type LocalFuse, noSevere, noShadow, type PlaceCounts, type UnitMark } from './evidence-counts.ts'
 import { evidenceFrom } from './evidence-merge.ts'
+import { constantsDigest } from './stage-constants.ts'
 import { arm, began, cell, constantsOf, flush, healthyEvidence, later, marks, viewOf } from './test-evidence.ts'
 
 const constants = constantsOf('S1')
@@ -78,7 +79,7 @@ describe('what takes a layer back at once', () => {
   ])('%s: %s', (fuse, _, more) => {
     expect(decided(more)).toMatchObject({ kind: 'rollback', fuse, reason: expect.stringContaining(fuse) })
   })
-  it('also when it is held, or the evidence is blind', () => {
+  it('also when it is held, or the evidence is blind (scenario 24)', () => {
     const more = { heard: {}, incident: true, operator: { verb: 'hold', actor: 'ann', reason: 'wait' } } as const
     expect(decided({ ...more, severe: { ...noSevere, falseAllow: 1 } }).fuse).toBe('F1')
     expect(decided({ ...more, places: [place('a', ['bad'])] }).fuse).toBe('F3')
@@ -172,5 +173,27 @@ describe('where units are tenants', () => {
     const cells = [cell('S1', arm(2_000, { overQ95: 200, overQ99: 40 }), arm(18_000))]
     const { kind, gates } = decide(healthyEvidence({ ...view, cells }), byTenant, later)
     expect([kind, gates.find(({ name }) => name === 'latency-relative')?.met]).toEqual(['continue', false])
+  })
+})
+
+describe('bad calls where whole tenants are drawn', () => {
+  const byTenant = constantsOf('S1', 'tenant')
+  const counted = { constantsDigest: constantsDigest(byTenant) }
+  const found = (ended: number, bad: number, badOfMany: number) =>
+    decided({ ...counted, cells: [cell('S1', arm(ended, { bad, badOfMany }), arm(9_000, { bad: 9 }))] }, byTenant)
+  it('of a few tenants, whose own rate it may be, hold the layer', () => {
+    expect(found(2_000, 12, 3)).toMatchObject({
+      ...{ kind: 'hold', fuse: 'F4', reason: 'F4: 12 bad calls, most of them of few tenants, of 2000' },
+    })
+  })
+  it('of many take it back', () => {
+    expect(found(2_000, 12, 11)).toMatchObject({ kind: 'rollback', fuse: 'F4' })
+  })
+  it('that are far too many take it back, whoever makes them', () => {
+    expect(found(200, 10, 3)).toMatchObject({ kind: 'rollback', fuse: 'F4', reason: 'F4: 10 bad calls of 200' })
+  })
+  it('of a few tenants take a layer back whose calls are drawn one by one', () => {
+    const one = cell('S1', arm(2_000, { bad: 12, badOfMany: 3 }), arm(9_000, { bad: 9 }))
+    expect(decided({ cells: [one] })).toMatchObject({ kind: 'rollback', fuse: 'F4' })
   })
 })

@@ -82,10 +82,28 @@ function placeFuses({ evidence: { places }, constants }: FuseInput): FusesFound 
   }
 }
 
-function errorRate({ evidence, constants: { errors, cusum, step }, figures }: FuseInput): Blown[] {
+function errorRate({ evidence, constants, figures }: FuseInput): Blown[] {
+  const { errors, cusum, far, vip, step } = constants
   if (evidence.cusumPeak >= cusum) return [rollback('F4', `CUSUM reached ${evidence.cusumPeak.toFixed(1)}`)]
-  if (step === 'S4' || step === 'shadow') return []
-  return tripped('F4', 'bad calls', { trials: figures.errors, test: errors })
+  if (step === 'shadow') return []
+  const ofVip = vip ? tripped('F4', 'bad calls of VIP', { trials: figures.vipErrors, test: vip.errors }) : []
+  if (far) return [...ofVip, ...tenantsRate(figures, { errors, far, step })]
+  return step === 'S4' ? ofVip : tripped('F4', 'bad calls', { trials: figures.errors, test: errors })
+}
+
+/**
+ * Tenants have rates of their own, and those of a few large ones in a small share are not the layer's. What is bad for many of them, or
+ * far worse than tenants are apart, takes the layer back; what may be theirs alone holds it, for a person to look.
+ */
+function tenantsRate(
+  figures: FuseInput['figures'],
+  { errors, far, step }: Required<Pick<StageConstants, 'errors' | 'far' | 'step'>>,
+): Blown[] {
+  const farWorse = tripped('F4', 'bad calls', { trials: figures.errors, test: far })
+  if (step === 'S4') return farWorse
+  const ofMany = tripped('F4', 'bad calls, a few of each tenant,', { trials: figures.errorsOfMany, test: errors })
+  const ofFew = tripped('F4', 'bad calls, most of them of few tenants,', { trials: figures.errors, test: errors })
+  return [...farWorse, ...ofMany, ...ofFew.map((each): Blown => ({ ...each, asks: 'hold' }))]
 }
 
 function fallbackRate({ constants, figures }: FuseInput): Blown[] {

@@ -17,9 +17,16 @@ export function shadowGates({ evidence, constants: { needs, alpha }, figures, no
     ...asked.map((stratum) =>
       gateAtLeast(`compared:${stratum}`, {
         value: shadow.strata[stratum]?.compared ?? 0,
-        threshold: enoughOf(needs.perStratum, seen.strata[stratum] ?? 0),
+        threshold: enoughOf(
+          stratum === 'vip' ? (needs.vip ?? needs.perStratum) : needs.perStratum,
+          seen.strata[stratum] ?? 0,
+        ),
       }),
     ),
+    // They get no live evidence before the last step.
+    ...(asked.includes('vip') && needs.vip !== undefined
+      ? [gateAtMost('differences:vip', { value: shadow.strata['vip']?.different ?? 0, threshold: 0 })]
+      : []),
     gateAtMost('answers', {
       value: figures.logs.different,
       threshold: eventThreshold(alpha.different) - 1e-9,

@@ -2,7 +2,8 @@ import { trialsWatched, upperBound } from '../statistics/bounds.ts'
 import { eventThreshold } from '../statistics/relative.ts'
 import { logLikelihoodRatio, sprtTerms } from '../statistics/sprt.ts'
 import type { Evidence } from './evidence.ts'
-import type { Figures } from './figures.ts'
+import { type AnswerEvent, answerTrials } from './evidence-counts.ts'
+import { type AnswerQuestion, answerQuestions, type Figures } from './figures.ts'
 import { type Gate, gateAtLeast, gateAtMost } from './gate.ts'
 import type { StageConstants } from './stage-constants.ts'
 
@@ -17,7 +18,14 @@ export interface GateView {
 
 /** Everything that has to hold before a layer leaves a step of its canary (`canary.md` §3.8). All are told, whatever the others say. */
 export function canaryGates(view: GateView): readonly Gate[] {
-  return [...enoughSeen(view), ...errorGates(view), ...latencyGates(view), ...coverageGates(view), ...mustBeNone(view)]
+  return [
+    ...enoughSeen(view),
+    ...errorGates(view),
+    ...latencyGates(view),
+    ...answerGates(view),
+    ...coverageGates(view),
+    ...mustBeNone(view),
+  ]
 }
 
 /**
@@ -95,6 +103,27 @@ function latencyGates({ evidence: { p99 }, constants: { needs, alpha }, figures:
     gates.push(gateAtMost('p99-ratio', { value, threshold: needs.p99Ratio, n: p99?.calls ?? 0, needs: fewestForRatio }))
   }
   return gates
+}
+
+/** So many answers of the canary are looked at before the last step is left, where the control has given ten times as many. */
+const mostAnswers = 300
+
+/** Quality, refusals, length, endings by length and what callers say (R25): not shown to be worse than the control's. */
+function answerGates({ constants: { needs, step }, figures: { logs, answers } }: GateView): Gate[] {
+  const chance = needs.answers
+  if (chance === undefined) return []
+  const least = Math.min(mostAnswers, Math.ceil((answers.control.looked ?? 0) / 10))
+  return Object.entries(answerQuestions).flatMap(([question, [event]]) => {
+    const trials = answerTrials[event as AnswerEvent]
+    // What nobody says cannot be waited for.
+    if (!answers.canary[trials] && !answers.control[trials]) return []
+    return gateAtMost(`answers:${question}`, {
+      value: logs.answers[question as AnswerQuestion],
+      threshold: under(chance),
+      n: answers.canary[trials] ?? 0,
+      needs: step === 'S4' && trials === 'looked' ? least : 0,
+    })
+  })
 }
 
 function coverageGates({ evidence: { coverage, seen }, constants: { needs } }: GateView): Gate[] {

@@ -34,3 +34,13 @@ it('a step that begins anew begins at nothing', () => {
   bake.peak(total(100, 10), constants)
   expect(bake.peak({ ...total(100, 0), startedAt: 1 }, constants)).toBe(0)
 })
+
+it('where whole tenants are drawn, a few bad calls of each count', () => {
+  const peakOf = (unit: 'tenant' | 'conversation') => {
+    const counts = arm(10_000, { bad: 40, badOfMany: 3 })
+    const evidence = evidenceFrom(viewOf('S4'), [flush({ cells: [cell('S4', counts, arm(0))] })])
+    return createLeaderCusum().peak(evidence, constantsOf('S4', unit))
+  }
+  expect(peakOf('tenant')).toBeLessThan(constants.cusum)
+  expect(peakOf('conversation')).toBeGreaterThan(constants.cusum)
+})

@@ -25,7 +25,8 @@ export function createLeaderCusum(): LeaderCusum {
       const here = cells.filter((cell) => cell.step === step && cell.window >= startedAt)
       const { canary } = armTotals(here)
       // A process that has gone may take its last words along: counts never go back for it.
-      const bad = Math.max(0, canary.bad - heard.bad)
+      const counted = constants.counting === 'tenant' ? canary.badOfMany : canary.bad
+      const bad = Math.max(0, counted - heard.bad)
       const ended = Math.max(0, canary.ended - heard.ended)
       heard.cusum.add(Math.max(0, ended - bad), bad)
       heard.bad += bad

@@ -4,6 +4,7 @@ import type { Collector } from '../collect/collector.ts'
 import { anyStratum, type LatencyFlush, p99FromFlushes } from '../collect/latency-limits.ts'
 import { type SeenSketches, seenWithin } from '../collect/seen-tiers.ts'
 import type { RolloutState } from '../state/state.ts'
+import type { Drift } from './drift.ts'
 import { type Flush, type RolloutView, shareOfTier } from './evidence.ts'
 import type { FrozenStep } from './frozen-steps.ts'
 
@@ -12,6 +13,8 @@ export interface Report {
   readonly flush: Flush
   readonly latency?: LatencyFlush
   readonly seen: SeenSketches
+  /** What has changed at runners; absent: nothing. */
+  readonly drifts?: readonly Drift[]
 }
 
 /** Makes the reports of this process. */
@@ -23,7 +26,11 @@ export interface Reporter {
 const redrawMs = 10_000
 
 /** Makes a {@link Reporter}. Times and sketches are at most 10 s old, and never of an earlier step. */
-export function createReporter(collector: Collector, now: () => number): Reporter {
+export function createReporter(
+  collector: Collector,
+  now: () => number,
+  drifts: (rollout: string) => readonly Drift[] = () => [],
+): Reporter {
   let slow: { readonly key: string; readonly at: number; readonly rest: Omit<Report, 'flush'> } | undefined
   return {
     of(rollout) {
@@ -33,7 +40,8 @@ export function createReporter(collector: Collector, now: () => number): Reporte
         const latency = collector.latency(rollout)
         slow = { key, at: now(), rest: { seen: collector.seen(now()), ...(latency ? { latency } : {}) } }
       }
-      return { flush, ...slow.rest }
+      const changed = drifts(rollout)
+      return { flush, ...slow.rest, ...(changed.length > 0 ? { drifts: changed } : {}) }
     },
   }
 }

@@ -36,6 +36,18 @@ describe('the constants of a step', () => {
     expect(sum).toBeLessThanOrEqual(0.05)
     expect(eventThreshold(alpha.bad)).toBeCloseTo(Math.log(100), 12)
   })
+  it('of layers that are drawn by tenant say what is too much for tenants alone to explain', () => {
+    const { far, errors } = stageConstants('S1', { ...facts, unit: 'tenant' })
+    expect(far).toEqual({ ...errors, p0: 4 * errors.p0, p1: 20 * errors.p0 })
+    expect(stageConstants('S1', { ...facts, unit: 'conversation' }).far).toBeUndefined()
+    const broken = { ...facts, unit: 'tenant', control: { n: 100_000, x: 20_000 } } as const
+    expect(stageConstants('S1', broken).far).toMatchObject({ p0: 0.2, p1: 0.9 })
+  })
+  it('of the tiers that move last are stricter, in the last step alone', () => {
+    const { vip, errors } = stageConstants('S4', facts)
+    expect(vip).toEqual({ errors: { ...errors, p1: 2 * errors.p0 }, runs: { length: 2, ofOneUnit: 4 } })
+    for (const step of ['shadow', 'S1', 'S2', 'S3'] as const) expect(stageConstants(step, facts).vip).toBeUndefined()
+  })
   it('have a digest that any change changes', () => {
     const constants = stageConstants('S1', facts)
     expect(constantsDigest(stageConstants('S1', facts))).toBe(constantsDigest(constants))

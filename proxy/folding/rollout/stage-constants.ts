@@ -1,6 +1,7 @@
 import { canonicalDigest } from '../../../plugins/canonical.ts'
 import { cusumThreshold } from '../statistics/cusum-run-length.ts'
 import { defaultRatios, type RelativeTest } from '../statistics/relative.ts'
+import type { RunRule } from '../statistics/run-of-three.ts'
 import { expectedTrials, mostTrials, type RateTest } from '../statistics/sprt.ts'
 import type { RolloutStep } from './evidence-counts.ts'
 import { type FactsAtStart, frozenErrorRate } from './stage-start.ts'
@@ -15,6 +16,11 @@ export interface StageConstants {
   readonly counting: 'call' | 'tenant'
   /** M1 against the service's own rate; in S4 the rates of the CUSUM. */
   readonly errors: RateTest
+  /**
+   * Where units are tenants: what is too much for tenants' own rates to explain, however few of them there are. Absent where units are
+   * conversations, and in constants of before.
+   */
+  readonly far?: RateTest
   /** M2 against its budget. */
   readonly fallbacks: RateTest
   /** M3, of the right version. */
@@ -31,6 +37,11 @@ export interface StageConstants {
   }
   /** Where the CUSUM trips. */
   readonly cusum: number
+  /**
+   * In the last step, of the tiers that move last, which nobody has seen live before: half as much is too much for them, and two bad calls in
+   * a row are. Absent in the other steps.
+   */
+  readonly vip?: { readonly errors: RateTest; readonly runs: RunRule }
   /** Calls without a first byte for longer than this are stuck, in milliseconds. */
   readonly stuckMs: number
   readonly needs: StageNeeds
@@ -55,11 +66,15 @@ export interface StageNeeds {
   readonly failures?: number
   /** p99 of the canary against that of the control, from 5,000 calls in each arm. */
   readonly p99Ratio?: number
+  /** Chance with which answers that are no worse than the control's stand in the way all the same, for each question about them. */
+  readonly answers?: number
   /** Rules that ignore a hard difference stand in the way. */
   readonly noIgnores: boolean
   /** In shadow: the upper 95 % bound of hard differences, and the triples of whole answers; 0: whole answers are not compared. */
   readonly differences?: number
   readonly triples?: number
+  /** In shadow: comparisons of the tiers that move last, of which none may differ. */
+  readonly vip?: number
   /** In shadow: the share of eligible calls that were not skipped. */
   readonly compared?: number
 }
@@ -87,11 +102,13 @@ export function stageConstants(step: RolloutStep, facts: FactsAtStart): StageCon
     step,
     counting: facts.unit === 'tenant' ? 'tenant' : 'call',
     errors,
+    ...(facts.unit === 'tenant' ? { far: { ...errors, p0: 4 * p0, p1: Math.min(0.9, 20 * p0) } } : {}),
     fallbacks: { p0: 0.005, p1: 0.02, alpha: 0.005, beta: 0.1 },
     mismatches: { p0: 0.0001, p1: 0.001, alpha: 0.01, beta: 0.1 },
     relative: { ratios: defaultRatios, tolerated: facts.tolerated ?? 1 },
     alpha: { bad: 0.01, slow: 0.01, different: 0.01, refused: 0.002, aborted: 0.002, shares: 0.00025 },
     cusum: cusumThreshold(errors, Math.max(10_000, facts.callsInBake ?? 0)),
+    ...(step === 'S4' ? { vip: { errors: { ...errors, p1: 2 * p0 }, runs: { length: 2, ofOneUnit: 4 } } } : {}),
     stuckMs: Math.max(30_000, 5 * (facts.q99Ms ?? 0)),
     needs: step === 'shadow' ? shadowNeeds(facts) : canaryNeeds(step, errors, facts),
     mostMs,
@@ -106,6 +123,7 @@ function shadowNeeds({ layer, triples = 0 }: FactsAtStart): StageNeeds {
     strata: perStep.shadow.strata,
     differences: layer === 'auth' ? 0.0001 : 0.001,
     triples,
+    vip: 300,
     compared: 0.95,
   }
 }
@@ -125,6 +143,7 @@ function canaryNeeds(step: 'S1' | 'S2' | 'S3' | 'S4', errors: RateTest, facts: F
     ...(step === 'S1' ? {} : { overQ99: 0.02 }),
     ...(late ? { p99Ratio: 1.15 } : {}),
     fallbacks: fallbackLimit[step],
+    answers: 0.01,
     ...(step === 'S4' ? { failures: 0.0001 } : {}),
     noIgnores: step !== 'S1',
   }

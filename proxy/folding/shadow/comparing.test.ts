@@ -75,7 +75,7 @@ describe('comparing', () => {
     expect(counted).toEqual(['rate-limit equal'])
   })
 
-  it('is given up, counted and a hole in what is covered when too much waits', async () => {
+  it('is given up, counted and a hole in what is covered when too much waits (scenario 16)', async () => {
     const { comparing, counted, dropped } = start()
     for (let index = 0; index < 1_030; index++) comparing.said(bothOf({}), settingsOf())
     expect([dropped(), counted.length]).toEqual([6, 6])

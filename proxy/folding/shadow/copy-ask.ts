@@ -11,6 +11,7 @@ import { bodyForTarget } from '../../outgoing-body.ts'
 import type { ContextAsk, SealedSend } from '../context.ts'
 import type { FoldedPolicy } from '../policies.ts'
 import type { Instance } from '../processes/instance.ts'
+import type { CopySpan } from './copy-span.ts'
 
 /** One more answer to a call, that nobody gets. */
 export interface CopyAsk {
@@ -24,6 +25,7 @@ export interface CopyAsk {
   /** Halves here that have their say about the answer, outermost first, with the call as the innermost left it. */
   readonly settles: readonly Acting[]
   readonly inner: Call
+  readonly span: CopySpan
 }
 
 /** What came of a copy. */
@@ -49,13 +51,26 @@ export interface CopyParts {
  */
 export async function askCopy(ask: CopyAsk, parts: CopyParts): Promise<CopyAnswer> {
   const { call, enforces } = ask
-  let sent = await sendCopy(ask, parts, [])
+  const answer = await askedOnce(ask, parts, [])
   const given = enforces.filter((member) => call.body.includes(`"${member}"`))
-  if ((sent.exchange.status === 400 || sent.exchange.status === 422) && given.length > 0) {
-    sent.exchange.drop()
-    sent = await sendCopy({ ...ask, attempt: ask.attempt + 2 }, parts, given)
+  const asksAgain = (answer.status === 400 || answer.status === 422) && given.length > 0
+  return asksAgain ? askedOnce({ ...ask, attempt: ask.attempt + 2 }, parts, given) : answer
+}
+
+/** One request, from its head to the end of its answer: what its span is about. */
+async function askedOnce(ask: CopyAsk, parts: CopyParts, without: readonly string[]): Promise<CopyAnswer> {
+  const span = ask.span(parts.instance.line)
+  try {
+    const answer = await answered(ask, await sendCopy(ask, parts, { without, trace: span.headers.flat() }))
+    span.end({ status: answer.status })
+    return answer
+  } catch (reason) {
+    span.end({ error: gatewayErrorFrom(reason, 'runner_error').code })
+    throw reason
   }
-  const { exchange, cacheHit } = sent
+}
+
+async function answered(ask: CopyAsk, { exchange, cacheHit }: Sent): Promise<CopyAnswer> {
   const { status, headers } = exchange
   if (status >= 300) {
     exchange.drop()
@@ -71,7 +86,13 @@ interface Sent {
   readonly cacheHit: boolean
 }
 
-async function sendCopy(ask: CopyAsk, parts: CopyParts, without: readonly string[]): Promise<Sent> {
+interface Sending {
+  readonly without: readonly string[]
+  /** Trace headers, names and values in turn. */
+  readonly trace: readonly string[]
+}
+
+async function sendCopy(ask: CopyAsk, parts: CopyParts, { without, trace }: Sending): Promise<Sent> {
   const { call, modes, attempt } = ask
   const { instance, policy, contexts, signal } = parts
   const { capabilities, ackKey, line } = instance
@@ -81,7 +102,7 @@ async function sendCopy(ask: CopyAsk, parts: CopyParts, without: readonly string
     send(line.pool, {
       method: 'POST',
       path,
-      headers: [...headers, 'content-type', 'application/json'],
+      headers: [...headers, ...trace, 'content-type', 'application/json'],
       body,
       signal,
       patience: patienceOf(line),

@@ -4,6 +4,7 @@ import type { Acting, Layer } from '../../../plugins/layer.ts'
 import type { Target } from '../../../plugins/reply.ts'
 import type { CallRecord } from '../../call-record.ts'
 import type { CopyAsk } from './copy-ask.ts'
+import { copySpan } from './copy-span.ts'
 
 /** How a call is answered twice more. */
 export interface CopyPlan {
@@ -26,11 +27,13 @@ export interface CopyLayers {
  * How a call is answered twice more. Undefined where that would compare nothing: no layer moves or the moving one decided at the runner
  * already, something fell back, the answer is a cache's, or it took more than one try.
  */
-export function planOf({ fold, source, attempts }: CallRecord, { layers, acting }: CopyLayers): CopyPlan | undefined {
+export function planOf(record: CallRecord, { layers, acting }: CopyLayers): CopyPlan | undefined {
+  const { fold, source, attempts, span } = record
   const moving = fold && [...fold.stages].find(([, stage]) => stage === 'shadow' || stage === 'canary')?.[0]
   const [attempt] = attempts
   if (!fold || moving === undefined || !attempt || attempts.length > 1 || source !== 'runner') return undefined
   const { inner } = fold
+  const { target } = attempt
   const before = fold.halves.get(moving)?.call
   const decides = fold.modes.get(moving) === 'enforce' || fold.fallbacks.size > 0
   if (decides || !inner || !before || inner.route === 'embeddings') return undefined
@@ -49,11 +52,12 @@ export function planOf({ fold, source, attempts }: CallRecord, { layers, acting 
       // Those that count or store would count the call once more.
       settles: left.filter(({ meters, answers }) => !meters && !answers).flatMap(({ name }) => acting.get(name) ?? []),
       inner,
+      span: copySpan(span, { target, call, moving, copy: attempt === 1 ? 'old' : 'new' }),
     }
   }
   return {
     moving,
-    target: attempt.target,
+    target,
     call: inner,
     old: askOf(inner, new Set(native), 1),
     now: askOf(before, new Set([...native, moving]), 2),

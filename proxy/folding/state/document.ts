@@ -48,13 +48,30 @@ export interface StageDocument {
   readonly hold: string
   readonly layers: Layers
   readonly tripped: Trips
+  /** Short texts by name that everybody is to know beside where layers are, such as `freeze`. Absent where nothing was ever noted. */
+  readonly notes?: Notes
 }
+
+/** Texts by name. */
+export type Notes = Readonly<Record<string, string>>
 
 /** What is known before anything was ever written. */
 export const emptyDocument: StageDocument = { rev: 0, hold: '', layers: {}, tripped: {} }
 
 /** Basis points of a layer that is native, or of a tier that is wholly in the share. */
 export const wholeWeight = 10_000
+
+/** Notes after a change of some: an empty text takes one away. With `keeps`, a text that is there already stays. The same object when nothing changes. */
+export function notesAfter(notes: Notes | undefined, change: Notes, keeps: boolean): Notes | undefined {
+  const next = new Map(Object.entries(notes ?? {}))
+  for (const [name, text] of Object.entries(change)) {
+    if (text === '') next.delete(name)
+    else if (!keeps || !next.has(name)) next.set(name, text)
+  }
+  const same =
+    next.size === Object.keys(notes ?? {}).length && [...next].every(([name, text]) => notes?.[name] === text)
+  return same ? notes : Object.fromEntries(next)
+}
 
 /** Whether the runner has any part in a layer: it moves, or it is native. */
 export function isOut({ stage }: Pick<LayerState, 'stage'>): boolean {

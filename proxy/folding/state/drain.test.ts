@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { weightNow } from './drain.ts'
 
 describe('a share while nobody answers', () => {
-  test('stays for a minute, then goes to nothing over the next', () => {
+  test('stays for a minute, then goes to nothing over the next (scenario 12)', () => {
     expect([0, 59_999, 60_000, 75_000, 90_000, 119_999, 120_000, 1e9].map((ms) => weightNow(5_000, ms))).toEqual([
       5_000, 5_000, 5_000, 3_750, 2_500, 0, 0, 0,
     ])

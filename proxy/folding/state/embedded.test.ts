@@ -11,7 +11,7 @@ const open = (path?: string, log = silent) =>
   createEmbeddedState({ replica: createReplica('a', Date.now()), log, ...(path === undefined ? {} : { path }) })
 
 describe('the state of a single process', () => {
-  test('always leads, moves one layer at a time, and takes back for good', async () => {
+  test('always leads, moves one layer at a time, and takes back for good (scenario 32)', async () => {
     const state = open()
     const heard: number[] = []
     state.onChange(({ rev }) => heard.push(rev))

@@ -6,9 +6,9 @@ import { createKept, type Kept } from './kept.ts'
 import { createKnowledge, type Knowledge } from './knowledge.ts'
 import { historyScript, type Recorded, recordsFromReply } from './log.ts'
 import type { Replica } from './replica.ts'
-import { recordOfTrip, tripsFromRequest, wordsOfTransition } from './requests.ts'
-import { documentFromText, leadScript, stateKeys, transitionScript, tripScript } from './scripts.ts'
-import type { Leading, RolloutState, Transition, TransitionResult } from './state.ts'
+import { recordOfTrip, tripsFromRequest, wordsOfNote, wordsOfTransition } from './requests.ts'
+import { documentFromText, leadScript, noteScript, stateKeys, transitionScript, tripScript } from './scripts.ts'
+import type { Leading, NoteResult, RolloutState, Transition, TransitionResult } from './state.ts'
 import { processTimers, type Timers } from './timers.ts'
 
 /** What the state of a single process is made of. */
@@ -41,6 +41,11 @@ export function createEmbeddedState({ replica, log, path, timers = processTimers
     },
     onChange: knowledge.onChange,
     transition: async (change) => transition(room, change),
+    async note(change) {
+      const reply = run(room, noteScript, [[stateKeys.state, stateKeys.log], wordsOfNote(change, replica.id)])
+      take(room, reply)
+      return reply.length === 0 ? 'unavailable' : (reply[0] as NoteResult)
+    },
     async trip(request) {
       const trips = tripsFromRequest(request, replica.id, timers.now())
       knowledge.trip(trips)
@@ -54,6 +59,7 @@ export function createEmbeddedState({ replica, log, path, timers = processTimers
     },
     lead: () => lead(room),
     condition: 'up',
+    replicas: () => [{ name: replica.id, agrees: true }],
     async history(limit) {
       return recordsFromReply(historyScript.local(kept.memory, [stateKeys.log], [String(limit)]))
     },

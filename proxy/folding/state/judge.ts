@@ -1,5 +1,15 @@
 import { isMoving } from '../../../plugins/stage.ts'
-import { emptyDocument, isOlder, isOut, type Layers, latched, type StageDocument, type Trips } from './document.ts'
+import {
+  emptyDocument,
+  isOlder,
+  isOut,
+  type Layers,
+  latched,
+  type Notes,
+  notesAfter,
+  type StageDocument,
+  type Trips,
+} from './document.ts'
 import type { Transition, TransitionResult } from './state.ts'
 
 /** What a change may be refused with. */
@@ -28,19 +38,28 @@ function genOf(layers: Layers, name: string): number {
 /** The state after a change that was not refused; `at` stands for a `startedAt` of 0. */
 export function movedTo(
   document: StageDocument,
-  change: Pick<Transition, 'layers' | 'hold'>,
+  change: Pick<Transition, 'layers' | 'hold' | 'notes'>,
   at: number,
 ): StageDocument {
   const layers = Object.entries(change.layers).map(([name, layer]) => [
     name,
     layer.startedAt === 0 ? { ...layer, startedAt: at } : layer,
   ])
+  const notes = change.notes ? notesAfter(document.notes, change.notes, false) : document.notes
   return {
     rev: document.rev + 1,
     hold: change.hold ?? document.hold,
     layers: Object.fromEntries(layers),
     tripped: document.tripped,
+    ...(notes ? { notes } : {}),
   }
+}
+
+/** The state with some notes changed; the same object when that is no news. */
+export function notedIn(document: StageDocument, change: Notes, keeps: boolean): StageDocument {
+  const notes = notesAfter(document.notes, change, keeps)
+  if (notes === document.notes) return document
+  return { ...document, rev: document.rev + 1, ...(notes ? { notes } : {}) }
 }
 
 /** The state after some trips; the same object when all of them were known. */

@@ -12,7 +12,7 @@ export interface LogEntry {
 }
 
 /** What the caller of a script says for the record. */
-export type Recorded = Pick<StageChangeRecord, 'by' | 'replica' | 'evidence'>
+export type Recorded = Pick<StageChangeRecord, 'by' | 'replica' | 'evidence' | 'told'>
 
 // In memory and in a file: less than in Redis, since it is written whole each time.
 const mostEntries = 200

@@ -62,6 +62,24 @@ doc.layers = layers
 if ARGV[4] == '1' then doc.hold = ARGV[5] end
 return { 'done', keep('transition', doc, at, ARGV[6], ARGV[7]) }`
 
+/** Of {@link noteScript}. */
+export const noteLua = `${shared}
+local doc = read()
+local notes, fresh = doc.notes or {}, false
+for name, text in pairs(cjson.decode(ARGV[1])) do
+  if text == '' then
+    fresh = fresh or notes[name] ~= nil
+    notes[name] = nil
+  elseif notes[name] ~= text and not (ARGV[2] == '1' and notes[name]) then
+    fresh = true
+    notes[name] = text
+  end
+end
+if not fresh then return { 'known', cjson.encode(doc) } end
+doc.rev = doc.rev + 1
+doc.notes = notes
+return { 'done', keep('note', doc, instant(), '{}', ARGV[3]) }`
+
 /** Of {@link tripScript}. */
 export const tripLua = `${shared}
 local doc = read()

@@ -1,5 +1,5 @@
 import { isOut, latchedLayers } from './document.ts'
-import { movedTo, refusalOf } from './judge.ts'
+import { movedTo, notedIn, refusalOf } from './judge.ts'
 import { actingShare } from './lease.ts'
 import type { Recorded } from './log.ts'
 import type { BareDocument, PeerAnswer, PeerMessage, Pending } from './peer-messages.ts'
@@ -7,7 +7,7 @@ import { bare, goneMs, hearsMost, learn, majorityOf, type PeerRoom } from './pee
 import { against, answerOf, take, tellAll } from './peer-tell.ts'
 import type { Replica } from './replica.ts'
 import { recordOfTransition } from './requests.ts'
-import type { Leading, Transition, TransitionResult } from './state.ts'
+import type { Leading, NoteRequest, NoteResult, Transition, TransitionResult } from './state.ts'
 
 /** Whether this replica leads now: most made it the leader, nobody else since, and most were heard a moment ago. */
 export function leads(room: PeerRoom): Leading | undefined {
@@ -60,6 +60,20 @@ export function transition(room: PeerRoom, change: Transition): Promise<Transiti
   const result = room.busy.then(() => attempt(room, change))
   room.busy = result
   return result
+}
+
+/** Notes something, if this replica leads and most agree. Never throws. */
+export async function noted(room: PeerRoom, { notes, keeps = false, by, told }: NoteRequest): Promise<NoteResult> {
+  const { known } = room.knowledge
+  const next = notedIn(known, notes, keeps)
+  if (next === known) return 'known'
+  const fence = leads(room)?.fence
+  if (fence === undefined) return 'fenced'
+  // Those that stay are not named again.
+  const fresh = Object.fromEntries(Object.entries(notes).filter(([name, text]) => (next.notes?.[name] ?? '') === text))
+  const change = { expectedRev: known.rev, fence, layers: known.layers, by, notes: fresh, ...(told ? { told } : {}) }
+  const result = await transition(room, change)
+  return result === 'tripped' || result === 'second-layer' ? 'stale' : result
 }
 
 async function attempt(room: PeerRoom, change: Transition): Promise<TransitionResult> {

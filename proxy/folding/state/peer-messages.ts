@@ -66,7 +66,10 @@ const layer = record({
   reason: text(),
   actor: text(),
 })
-const document = record({ rev: count, hold: text(), layers: { type: 'object', additionalProperties: layer } })
+const notes: JsonSchema = { type: 'object', additionalProperties: text(30_000) }
+const document = record({ rev: count, hold: text(), layers: { type: 'object', additionalProperties: layer }, notes }, [
+  'notes',
+])
 const trips: JsonSchema = {
   type: 'object',
   additionalProperties: record({ layer: text(64), gen: count, reason: text(), actor: text(), at: count }),

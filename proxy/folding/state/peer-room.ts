@@ -13,6 +13,7 @@ import { createPeerSeal, type PeerKeys } from './peer-seal.ts'
 import type { Replica } from './replica.ts'
 import { documentFromText, stateKeys } from './scripts.ts'
 import type { Counted, Leading, StageChangeRecord } from './state.ts'
+import { switchBetween } from './switches.ts'
 import { processTimers, type Timers } from './timers.ts'
 
 /** What the state of replicas among themselves is made of. */
@@ -114,8 +115,8 @@ export function hearsMost(room: Pick<PeerRoom, 'roster'>, withinMs: number): boo
 }
 
 /** A state as it travels. */
-export function bare({ rev, hold, layers }: StageDocument): BareDocument {
-  return { rev, hold, layers }
+export function bare({ tripped: _, ...document }: StageDocument): BareDocument {
+  return document
 }
 
 /** Takes over a state that was decided, and trips that were made, and writes down what is new. */
@@ -128,7 +129,9 @@ export function learn(room: PeerRoom, news: { document?: BareDocument; trips?: T
   if (known === before) return
   const isTrip = known.rev === before.rev
   const layers = changesBetween(before.layers, known.layers)
-  const said = news.said ?? { by: wordsOf(known, news.trips, Object.keys(layers)), replica: room.replica.id }
+  const turned = switchBetween(before.notes, known.notes)
+  const by = turned?.by ?? wordsOf(known, news.trips, Object.keys(layers))
+  const said = news.said ?? { by, replica: room.replica.id, ...(turned ? { told: turned.told } : {}) }
   kept.change((memory) => {
     memory.set(stateKeys.state, JSON.stringify(known))
     const kind: StageChangeRecord['kind'] = isTrip ? 'trip' : 'transition'

@@ -100,7 +100,7 @@ function createWorld(dir: string) {
 }
 
 describe('replicas among themselves, whatever happens in whatever order', () => {
-  test('decide one state for each revision, serve nothing that any of them took back once they talk, and agree', {
+  test('decide one state for each revision, serve nothing that any of them took back once they talk, and agree (I1)', {
     timeout: 120_000,
   }, async () => {
     let [moves, trips, refused] = [0, 0, 0]

@@ -1,13 +1,13 @@
 import { historyScript, recordsFromReply } from './log.ts'
 import type { PeerReply } from './peer-courier.ts'
-import { claim, claimed, isNext, leads, proposed, transition } from './peer-lead.ts'
+import { claim, claimed, isNext, leads, noted, proposed, transition } from './peer-lead.ts'
 import type { PeerAnswer, PeerMessage } from './peer-messages.ts'
 import { count, createPeerRoom, goneMs, hearsMost, learn, type PeerRoom, type PeerStateParts } from './peer-room.ts'
 import { answerOf, spread, tellAll, told } from './peer-tell.ts'
 import type { Replica } from './replica.ts'
 import { recordOfTrip, tripsFromRequest } from './requests.ts'
 import { stateKeys } from './scripts.ts'
-import type { RolloutState } from './state.ts'
+import type { RolloutState, SeenReplica } from './state.ts'
 import { repeat } from './timers.ts'
 
 /** The state of replicas among themselves. */
@@ -31,6 +31,7 @@ export async function createPeerState(parts: PeerStateParts): Promise<PeerState>
     },
     onChange: knowledge.onChange,
     transition: (change) => transition(room, change),
+    note: (change) => noted(room, change),
     async trip(request) {
       const trips = tripsFromRequest(request, replica.id, timers.now())
       learn(room, { trips, said: recordOfTrip(request, replica.id) })
@@ -47,6 +48,7 @@ export async function createPeerState(parts: PeerStateParts): Promise<PeerState>
     get condition() {
       return room.contact.condition
     },
+    replicas: () => replicasOf(room),
     async history(limit) {
       return recordsFromReply(historyScript.local(kept.memory, [stateKeys.log], [String(limit)]))
     },
@@ -56,6 +58,19 @@ export async function createPeerState(parts: PeerStateParts): Promise<PeerState>
       await room.busy
     },
   }
+}
+
+/** Who is at the addresses of the others, and whether they were heard lately and have said that they know as much. */
+function replicasOf(room: PeerRoom): SeenReplica[] {
+  const { replica, roster, told, knowledge } = room
+  const { known } = knowledge
+  const alive = new Set(roster.alive(goneMs(room)))
+  const others = roster.addresses().map((address) => {
+    const [name, so] = [roster.at(address)?.id ?? address, told.get(address)]
+    const knows = so?.rev === known.rev && Object.keys(known.tripped).every((id) => so.trips.has(id))
+    return { name, agrees: knows && alive.has(name) }
+  })
+  return [{ name: replica.id, agrees: true }, ...others]
 }
 
 /** One round. Never throws. */

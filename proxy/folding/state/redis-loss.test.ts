@@ -72,7 +72,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away', { timeout: 40_000 }, 
   })
 
   test.each(['killed', 'flushed'] as const)(
-    'and comes back empty (%s) is told what was known, and held',
+    'and comes back empty (%s) is told what was known, and held (scenario 12)',
     async (how) => {
       await using redis = await startServer()
       await using replicas = createReplicas({ url: redis.url })
@@ -100,7 +100,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away', { timeout: 40_000 }, 
     },
   )
 
-  test('and comes back without its last writes is told the trip again, and nobody serves the rollout', async () => {
+  test('and comes back without its last writes is told the trip again, and nobody serves the rollout (scenario 11) (scenario 12)', async () => {
     await using redis = await startServer()
     await using replicas = createReplicas({ url: redis.url })
     const [a, b] = await canary(redis, replicas)

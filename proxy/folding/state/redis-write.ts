@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../plugins/errors.ts'
 import { replicationWaitMs } from './lease.ts'
 import type { RedisRoom } from './redis-look.ts'
-import { recordOfTrip, tripsFromRequest, wordsOfTransition } from './requests.ts'
-import { documentFromText, stateKeys, transitionScript, tripScript } from './scripts.ts'
-import type { Transition, TransitionResult, TripRequest } from './state.ts'
+import { recordOfTrip, tripsFromRequest, wordsOfNote, wordsOfTransition } from './requests.ts'
+import { documentFromText, noteScript, stateKeys, transitionScript, tripScript } from './scripts.ts'
+import type { NoteRequest, NoteResult, Transition, TransitionResult, TripRequest } from './state.ts'
 
 /** Asks the store for a change. Never throws. */
 export async function transition(room: RedisRoom, change: Transition): Promise<TransitionResult> {
@@ -13,6 +13,13 @@ export async function transition(room: RedisRoom, change: Transition): Promise<T
   const keys = [stateKeys.state, stateKeys.log, stateKeys.fence]
   const outcome = await write(room, [transitionScript, keys, words])
   return (outcome as TransitionResult | undefined) ?? 'unavailable'
+}
+
+/** Asks the store to note something. Never throws. */
+export async function note(room: RedisRoom, change: NoteRequest): Promise<NoteResult> {
+  const keys = [stateKeys.state, stateKeys.log]
+  const outcome = await write(room, [noteScript, keys, wordsOfNote(change, room.replica.id)])
+  return (outcome as NoteResult | undefined) ?? 'unavailable'
 }
 
 /** Latches a trip here, at once, and tells the store; what it does not take now, the next look tells it again. Never throws. */

@@ -68,7 +68,7 @@ describe.skipIf(!redisAvailable)('replicas over one Redis', { timeout: 30_000 },
     expect(Number((await redis.cli('time')).split('\n')[0]) - Number(seconds)).toBeGreaterThanOrEqual(2)
   })
 
-  test('a change reaches the others by looking where announcements are lost', async () => {
+  test('a change reaches the others by looking where announcements are lost (scenario 13)', async () => {
     const deaf = (line: RedisLine): RedisLine => ({ ...line, listen: async () => {} })
     const [a, b] = [await replicas.open('a'), await replicas.open('b', { between: deaf })]
     await move(await leaderOf([a]), { auth: layerAt('shadow', 'R1') })
@@ -86,7 +86,7 @@ describe.skipIf(!redisAvailable)('replicas over one Redis', { timeout: 30_000 },
     await until(() => b.known.rev === 1, 'b knows', 1_000)
   })
 
-  test('a change on another revision, of a tripped rollout, with another fence or of a second layer is refused', async () => {
+  test('a change on another revision, of a tripped rollout, with another fence or of a second layer is refused (scenario 32)', async () => {
     const [a, b] = [await replicas.open('a'), await replicas.open('b')]
     const leader = await leaderOf([a])
     const auth = layerAt('canary', 'R1')
@@ -147,7 +147,7 @@ describe.skipIf(!redisAvailable)('replicas over one Redis', { timeout: 30_000 },
     await within2s(async () => (await sum()) === 47, 'all are told again')
   })
 
-  test('a leader that stood still past its lease is refused, whatever it believes', async () => {
+  test('a leader that stood still past its lease is refused, whatever it believes (scenario 10)', async () => {
     const timers = createStoppableTimers()
     const a = await replicas.open('a', { timers })
     expect(await move(await leaderOf([a]), { auth: layerAt('canary', 'R1') })).toBe('done')

@@ -1,7 +1,7 @@
 import type { ChangedBy } from '../stages.ts'
 import { changesBetween, type StageDocument, type Trips } from './document.ts'
 import type { Recorded } from './log.ts'
-import type { Transition, TripRequest } from './state.ts'
+import type { NoteRequest, Transition, TripRequest } from './state.ts'
 
 /** A request as what it latches; `replica` is who asks, where nobody else is named. */
 export function tripsFromRequest(request: TripRequest, replica: string, nowMs: number): Trips {
@@ -19,7 +19,13 @@ export function recordOfTrip(request: TripRequest, replica: string): Recorded {
 
 /** A change as it is recorded. */
 export function recordOfTransition(change: Transition, replica: string): Recorded {
-  return { by: change.by, replica, ...evidenceOf(change) }
+  return { by: change.by, replica, ...evidenceOf(change), ...(change.told ? { told: change.told } : {}) }
+}
+
+/** A note as the script takes it. */
+export function wordsOfNote({ notes, keeps, by, told }: NoteRequest, replica: string): string[] {
+  const said: Recorded = { by, replica, ...(told ? { told } : {}) }
+  return [JSON.stringify(notes), keeps ? '1' : '0', JSON.stringify(said)]
 }
 
 /** A change as the script takes it; `known` is what it was decided on. */

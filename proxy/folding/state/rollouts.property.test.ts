@@ -148,7 +148,7 @@ function createModel() {
 }
 
 describe('rollouts, whatever happens in whatever order', () => {
-  test('a tripped one is served nowhere; a revision is written once, by who leads; and all agree once they have looked', async () => {
+  test('a tripped one is served nowhere; a revision is written once, by who leads; and all agree once they have looked (I1, I6)', async () => {
     let trips = 0
     let losses = 0
     await fc.assert(

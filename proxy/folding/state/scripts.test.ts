@@ -13,6 +13,7 @@ import {
   leadScript,
   leaveScript,
   lookScript,
+  noteScript,
   restoreScript,
   stateKeys,
   transitionScript,
@@ -53,6 +54,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         [String(rev), String(given), JSON.stringify(next), holds ? '1' : '0', 'wait', '{}', record],
       ],
     ),
+  fc
+    .tuple(fc.dictionary(fc.constantFrom('freeze', 'f "ü"'), fc.constantFrom('', '{"a":[]}', 'b')), fc.boolean())
+    .map(([notes, keeps]): Step => [noteScript, [state, log], [JSON.stringify(notes), keeps ? '1' : '0', record]]),
   trips.map((some): Step => [tripScript, [state, log], [JSON.stringify(some), record]]),
   fc
     .record<StageDocument>({ rev: fc.nat(6), hold: fc.constantFrom('', 'wait'), layers, tripped: trips })
@@ -111,7 +115,8 @@ describe.skipIf(!redisAvailable)('the scripts', () => {
     // Every refusal was met, so that none of them agrees for want of being asked.
     for (const outcome of ['done', 'stale', 'fenced', 'tripped', 'second-layer'])
       expect(outcomes).toContain(`stages-transition ${outcome}`)
-    for (const outcome of ['done', 'known']) expect(outcomes).toContain(`stages-restore ${outcome}`)
+    for (const outcome of ['done', 'known'])
+      for (const name of ['restore', 'note']) expect(outcomes).toContain(`stages-${name} ${outcome}`)
   })
 
   test('keep what a trip changed in the record, before and after', async () => {

@@ -1,8 +1,8 @@
 import type { Memory, Script } from '../../../plugins/store.ts'
-import { changesBetween, emptyDocument, type StageDocument, type Trips } from './document.ts'
-import { movedTo, refusalOf, restoredTo, trippedBy } from './judge.ts'
+import { changesBetween, emptyDocument, type Notes, type StageDocument, type Trips } from './document.ts'
+import { movedTo, notedIn, refusalOf, restoredTo, trippedBy } from './judge.ts'
 import { appended } from './log.ts'
-import { leadLua, leaveLua, lookLua, restoreLua, transitionLua, tripLua } from './lua.ts'
+import { leadLua, leaveLua, lookLua, noteLua, restoreLua, transitionLua, tripLua } from './lua.ts'
 
 const tag = '{foldgate:stages}'
 
@@ -62,6 +62,18 @@ export const transitionScript: Script = {
     if (refused) return [refused]
     const next = movedTo(document, holds === '1' ? { ...change, hold } : change, memory.now)
     return ['done', keep(memory, keys, { kind: 'transition', document: next, layers, record })]
+  },
+}
+
+/** Notes something. KEYS: state, log. ARGV: the notes by name, `1` if those that are there stay, the record. Returns as {@link tripScript}. */
+export const noteScript: Script = {
+  name: 'stages-note',
+  lua: noteLua,
+  local(memory, keys, [notes = '{}', keeps, record = '']) {
+    const document = read(memory, keys[0]) ?? emptyDocument
+    const next = notedIn(document, JSON.parse(notes) as Notes, keeps === '1')
+    if (next === document) return ['known', JSON.stringify(document)]
+    return ['done', keep(memory, keys, { kind: 'note', document: next, layers: '{}', record })]
   },
 }
 

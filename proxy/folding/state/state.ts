@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../plugins/jws-json.ts'
 import type { ChangedBy } from '../stages.ts'
-import type { LayerChanges, Layers, StageDocument } from './document.ts'
+import type { LayerChanges, Layers, Notes, StageDocument } from './document.ts'
 
 /** The shared state of rollouts: one process of its own, Redis, or replicas among themselves. */
 export interface RolloutState {
@@ -10,6 +10,11 @@ export interface RolloutState {
   onChange(listener: (document: StageDocument) => void): () => void
   /** Moves layers, whole or not at all, if the caller still leads and nobody was faster. Never throws. */
   transition(change: Transition): Promise<TransitionResult>
+  /**
+   * Notes something for everybody, if that is news. Whoever leads or not: only among replicas without a store it takes the leader. Never
+   * throws.
+   */
+  note(change: NoteRequest): Promise<NoteResult>
   /**
    * Takes a rollout back for good. Any replica may, at any time, as often as it likes; it holds here before this returns its promise,
    * whoever can be reached, and is told to the others until they have it. Never throws.
@@ -22,6 +27,8 @@ export interface RolloutState {
   /** Whether this replica leads now, and with which fence. At once. */
   lead(): Leading | undefined
   readonly condition: Condition
+  /** The replicas that are believed to be there, this one included. At once: what is said of others may be a round old. */
+  replicas(): readonly SeenReplica[]
   /** The latest changes, oldest first. Empty when they cannot be had. */
   history(limit: number): Promise<readonly StageChangeRecord[]>
   close(): Promise<void>
@@ -43,7 +50,33 @@ export interface Transition extends Leading {
   readonly by: ChangedBy
   /** What the decision was made from, for the record. */
   readonly evidence?: unknown
+  /** Notes that change with it, and what history says of that, as in {@link NoteRequest}. */
+  readonly notes?: Notes
+  readonly told?: Told
 }
+
+/** What is to be noted. */
+export interface NoteRequest {
+  /** An empty text takes a note away. */
+  readonly notes: Notes
+  /** A text that is there already stays. */
+  readonly keeps?: boolean
+  readonly by: ChangedBy
+  /** What history says of it; absent: nothing. */
+  readonly told?: Told
+}
+
+/** What history says of something that moves no layer. */
+export interface Told {
+  /** The layer that it is about; `*` for all. */
+  readonly layer: string
+  /** In words. */
+  readonly from: string
+  readonly to: string
+}
+
+/** What became of a note. `known`: it was so already. The rest as in {@link TransitionResult}. */
+export type NoteResult = 'done' | 'known' | 'fenced' | 'stale' | 'unavailable'
 
 /**
  * What became of a change. `stale`: another revision is in force, or a layer would go back to an earlier rollout. `fenced`: another
@@ -80,6 +113,14 @@ export interface Counted {
   readonly counters: JsonObject
 }
 
+/** A replica, as it was last heard. */
+export interface SeenReplica {
+  /** Its name, or where it is while that is not known. */
+  readonly name: string
+  /** It knows what this one knows. */
+  readonly agrees: boolean
+}
+
 /** How the way to the others is. `slow`: answers take more than 50 ms. `lostForMs`: nobody answered for so long. */
 export type Condition = 'up' | 'slow' | { readonly lostForMs: number }
 
@@ -90,10 +131,11 @@ export interface StageChangeRecord {
   /** The revision that it made. */
   readonly rev: number
   /** `restore`: a replica brought back what the store had lost. */
-  readonly kind: 'transition' | 'trip' | 'restore'
+  readonly kind: 'transition' | 'trip' | 'restore' | 'note'
   readonly by: ChangedBy
   /** The replica that asked for it. */
   readonly replica: string
   readonly layers: LayerChanges
   readonly evidence?: unknown
+  readonly told?: Told
 }

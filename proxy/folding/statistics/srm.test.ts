@@ -24,7 +24,7 @@ describe('a sample ratio mismatch', () => {
     }
     expect(alarms / runs).toBeLessThan(mostShare(0.001, runs))
   })
-  it('shows where two salts draw the same units twice', () => {
+  it('shows where two salts draw the same units twice (scenario 22)', () => {
     // Drawn twice at 10 %, a unit is in the canary at 19 %.
     expect(logMismatchEvidence([{ canary: 190, control: 810, share: 0.1 }])).toBeGreaterThan(trip)
     expect(logMismatchEvidence([{ canary: 100, control: 900, share: 0.1 }])).toBeLessThan(0)
@@ -32,7 +32,7 @@ describe('a sample ratio mismatch', () => {
   it('shows where half of the canary is not counted', () => {
     expect(logMismatchEvidence([{ canary: 50, control: 900, share: 0.1 }])).toBeGreaterThan(trip)
   })
-  it('is certain where a tier that must not move has moved', () => {
+  it('is certain where a tier that must not move has moved (scenario 22)', () => {
     expect(logMismatchEvidence([{ canary: 1, control: 900, share: 0 }])).toBe(Number.POSITIVE_INFINITY)
     expect(logMismatchEvidence([{ canary: 50, control: 1, share: 1 }])).toBe(Number.POSITIVE_INFINITY)
     expect(logMismatchEvidence([{ canary: 50, control: 0, share: 1 }])).toBe(0)

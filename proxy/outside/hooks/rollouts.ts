@@ -1,5 +1,5 @@
 import { isMoving, type LayerStage, sayStage } from '../../../plugins/stage.ts'
-import type { DecisionRecord } from '../../folding/rollout/decision-record.ts'
+import { type DecisionRecord, evidenceAgeMs } from '../../folding/rollout/decision-record.ts'
 import { figuresFrom } from '../../folding/rollout/figures.ts'
 import type { LayerState, StageDocument } from '../../folding/state/document.ts'
 import type { RolloutsView, RolloutView, Verdict } from './rollout-view.ts'
@@ -65,16 +65,6 @@ function judged(record: DecisionRecord, now: number) {
     bad: x,
     compared: all?.compared ?? 0,
     different: all?.different ?? 0,
-    evidenceAgeMs: ageOf(record, now),
+    evidenceAgeMs: evidenceAgeMs(record, now),
   }
-}
-
-/** At most how old the newest evidence is: calls are counted in minutes and windows, of which the beginning is known. */
-function ageOf({ evidence: { minutes, cells, step } }: DecisionRecord, now: number): number | null {
-  const arm = step === 'shadow' ? 'control' : 'canary'
-  const begun = [
-    ...minutes.filter(({ assigned }) => assigned > 0).map(({ minute }) => minute),
-    ...cells.filter((cell) => cell[arm].ended > 0).map(({ window }) => window),
-  ]
-  return begun.length === 0 ? null : Math.max(0, now - Math.max(...begun))
 }
