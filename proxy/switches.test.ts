@@ -104,6 +104,10 @@ test('while it is frozen the autopilot, which could go on, does not', { timeout:
   expect(stageOf('postprocess').stage).toBe('shadow')
   await post(rig, '/-/freeze', { frozen: false })
   while (stageOf('postprocess').stage === 'shadow') await call()
+  // What the step is judged by stands beside the stages.
+  const { rolloutId } = rig.gateway.stages.stateOf('postprocess')
+  const steps = ['shadow', 'S1'].map((step) => `frozen ${rolloutId} ${step}`)
+  expect(steps).toContain(Object.keys(rig.gateway.stages.state.known.notes ?? {}).join())
   expect(stageOf('postprocess').stage).toBe('canary')
 })
 

@@ -18,6 +18,7 @@ function room() {
   const join = (process: string, clock: { now: number }, own?: Report) => {
     const asked: (readonly [RolloutStep, number])[] = []
     const state = {
+      lead: () => (takes ? { fence: 1 } : undefined),
       get known() {
         return { ...emptyDocument, notes }
       },

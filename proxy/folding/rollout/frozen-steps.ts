@@ -26,7 +26,7 @@ export interface FrozenSteps {
 
 /** What {@link FrozenSteps} are made with. */
 export interface FrozenParts {
-  readonly state: Pick<RolloutState, 'publish' | 'collect' | 'known' | 'note'>
+  readonly state: Pick<RolloutState, 'publish' | 'collect' | 'known' | 'note' | 'lead'>
   readonly process: string
   readonly log: Log
   now(): number
@@ -82,10 +82,11 @@ interface Noting {
   readonly frozen: FrozenStep
 }
 
-/** Notes what a step is judged by, unless somebody was first; what counts then. */
+/** Has the leader note what a step is judged by, unless another was first; what counts then. */
 async function noting({ state }: FrozenParts, { rollout, step, frozen }: Noting): Promise<FrozenStep> {
   const by = { actor: 'foldgate', reason: `what ${step} is judged by` }
-  await state.note({ notes: frozenNotes(state.known, { rollout, step, frozen }), keeps: true, by })
+  // Whoever else noted it would be in the way of what the leader is about to change.
+  if (state.lead()) await state.note({ notes: frozenNotes(state.known, { rollout, step, frozen }), keeps: true, by })
   return frozenIn(state.known, rollout, step) ?? frozen
 }
 
