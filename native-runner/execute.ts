@@ -11,6 +11,9 @@ import { bodyFromRefusal, headersFromRefusal, isRefusal, refusalFrom } from './r
 import type { Answer, Asked, Room, Route } from './routes/route.ts'
 import { errorEvent, streamHeaders } from './stream.ts'
 
+/** A layer that only observes is not waited for any longer, in milliseconds: it is beside the call, not in it. */
+const observerMs = 100
+
 /**
  * Executes a call that bears a context: its layers in the order of the context's modes around the engine. What is answered is the reply, a
  * layer's refusal in OpenAI's dialect or the engine's own, all acknowledged; or, before anything is done, a refusal of the context.
@@ -26,7 +29,7 @@ export async function execute(route: Route, asked: Asked, room: Room): Promise<A
   const inside = createInside({ room, route, metered: meters(seats, room), enforces: enforced(seats, room), onUsage })
   const said = createSaying(opened, { inside, room })
   try {
-    const turn = { inside: inside.answer, witness: said.acknowledging.witness }
+    const turn = { inside: inside.answer, witness: said.acknowledging.witness, patienceMs: observerMs }
     const reply = await through(seats, call, { ...turn, ...(context.reads ? { reads: context.reads } : {}) })
     const streamed = reply.streamed && reply.status < 300
     return streamed ? streamedAnswer(reply, said, asked.signal) : await wholeAnswer(reply, said)

@@ -189,6 +189,24 @@ describe('an observer', () => {
 describe('a layer that is drawn', () => {
   const principal = { id: 'u', tenant: 't', tier: '', scopes: [], claims: {}, method: 'anonymous' } as const
 
+  it('is not waited for too long, and gives back what it took once it has spoken', async () => {
+    const story: string[] = []
+    const speaks = Promise.withResolvers<Verdict>()
+    const slow: Seated = { ...noting('a', story, { decide: () => speaks.promise }), mode: 'observe' }
+    const heard: Verdict[] = []
+    const witness = { heard: (_: Seated, verdict: Verdict) => void heard.push(verdict) }
+    const back = await through([slow], callWith(), { inside: async () => reply(), witness, patienceMs: 1 })
+    expect(await drain(back)).toContain('hi')
+    expect(heard).toMatchObject([{ kind: 'refuse', error: { code: 'runner_timeout' } }])
+    expect(story).not.toContain('a releases')
+    speaks.resolve(pass())
+    await speaks.promise
+    await Promise.resolve()
+    expect(story).toContain('a releases')
+    const deciding = run([noting('b', story, { decide: () => Promise.resolve(pass()) })])
+    expect(await drain(await deciding)).toContain('hi')
+  })
+
   it('is drawn by what layers before it have learned, observers too', async () => {
     const story: string[] = []
     const auth: Seated = { ...noting('auth', story, { decide: () => pass({ principal }) }), mode: 'observe' }

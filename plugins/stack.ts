@@ -1,5 +1,5 @@
 import type { Call } from './call.ts'
-import { gatewayErrorFrom } from './errors.ts'
+import { gatewayError, gatewayErrorFrom } from './errors.ts'
 import type { LayerReads } from './execution-context-facts.ts'
 import type { Acting, Again, Mode } from './layer.ts'
 import { observedReply } from './observed-reply.ts'
@@ -61,6 +61,11 @@ export interface Turn {
   /** What is inside all layers: the runner. */
   readonly inside: (call: Call) => Promise<Reply>
   readonly witness: Witness
+  /**
+   * How long a layer that only observes may keep a call, in milliseconds; then it counts as refusing with `runner_timeout`, which changes
+   * nothing. Not for those that veto. Default: as long as it takes.
+   */
+  readonly patienceMs?: number
   /** What the deciding side read, by layer, for those that observe here. */
   readonly reads?: Readonly<Record<string, LayerReads>>
   /**
@@ -73,6 +78,8 @@ export interface Turn {
 interface Asked {
   readonly seat: Seated<Mode>
   readonly call: Call
+  /** It was not waited for any longer: what it still takes is to be given back when it has spoken. */
+  late?: Promise<Verdict>
 }
 
 interface Loop extends Turn {
@@ -95,8 +102,9 @@ async function ask(index: number, going: Going, loop: Loop): Promise<Reply> {
   const before = loop.asked.length
   if (drawn === 'away') return inward(index, { before, going, next: going }, loop)
   const first = at(listed, drawn ?? 'observe')
-  loop.asked.push({ seat: first, call })
-  const verdict = await decide(first, call, loop)
+  const entry: Asked = { seat: first, call }
+  loop.asked.push(entry)
+  const verdict = await decide(entry, loop)
   const place = drawn ?? listed.draw?.(learned(going, verdict)) ?? 'observe'
   if (!drawn) loop.witness.placed?.(listed, place, { call, seen: learned(going, verdict) })
   if (verdict.kind === 'refuse' && (place === 'enforce' || listed.vetoes)) throw verdict.error
@@ -145,19 +153,33 @@ async function inward(index: number, { before, going, next }: Inward, loop: Loop
   }
 }
 
-async function decide(seat: Seated<Mode>, call: Call, { witness, reads }: Turn): Promise<Verdict> {
+async function decide(entry: Asked, { witness, reads, patienceMs }: Turn): Promise<Verdict> {
+  const { seat, call } = entry
   if (!seat.acting.decide) return passing
   const start = performance.now()
   let verdict: Verdict
   try {
     const said = seat.acting.decide(call, seat.mode, reads?.[seat.name])
-    verdict = said instanceof Promise ? await said : said
+    const hurried = patienceMs !== undefined && seat.mode === 'observe' && !seat.vetoes
+    if (!(said instanceof Promise)) verdict = said
+    else verdict = await (hurried ? inTime(said, entry, patienceMs) : said)
   } catch (reason) {
     verdict = refuse(gatewayErrorFrom(reason))
   }
   witness.heard(seat, verdict, performance.now() - start, call)
   return verdict
 }
+
+function inTime(said: Promise<Verdict>, entry: Asked, patienceMs: number): Promise<Verdict> {
+  return new Promise((done, fail) => {
+    const timer = setTimeout(() => {
+      entry.late = said
+      fail(gatewayError('runner_timeout', `${entry.seat.name} observes, and took longer than ${patienceMs} ms`))
+    }, patienceMs)
+    said.then(done, fail).finally(() => clearTimeout(timer))
+  })
+}
+
 const passing: Verdict = { kind: 'pass', facts: {} }
 
 async function settle(
@@ -187,8 +209,10 @@ function releaseOnce(asked: readonly Asked[], call: Call, witness: Witness): () 
 }
 
 function releaseAll(asked: readonly Asked[], witness: Witness): void {
-  for (const { seat, call } of asked.toReversed()) {
+  for (const { seat, call, late } of asked.toReversed()) {
     witness.ending?.(seat, call)
-    seat.acting.release?.(call)
+    const release = (): void => seat.acting.release?.(call)
+    if (late) void late.then(release, release)
+    else release()
   }
 }

@@ -129,22 +129,20 @@ async function registered(instance: Instance, policy: FoldedPolicy): Promise<voi
   }
 }
 
-/** A layer that is to observe and cannot is left out; one that is to enforce and cannot falls back. */
+/** A layer that is to observe and cannot is left out; where one that is to enforce cannot, or none is left, the call goes without a context. */
 function requireAble(instance: Instance, { digest }: FoldedPolicy, fold: CallFold): void {
-  const unable: { name: string; why: NonNullable<ReturnType<Instance['whyNot']>> }[] = []
-  for (const [name, mode] of fold.modes) {
+  const unable = [...fold.modes].flatMap(([name, mode]) => {
     const why = instance.whyNot(name, digest)
-    if (!why) continue
-    if (mode === 'observe') fold.modes.delete(name)
-    else unable.push({ name, why })
+    return why ? [{ name, mode, why }] : []
+  })
+  const deciding = unable.filter(({ mode }) => mode === 'enforce')
+  const failing = deciding.length > 0 || unable.length < fold.modes.size ? deciding : unable
+  const [first] = failing
+  if (first) {
+    const names = failing.map(({ name }) => name)
+    throw new Fallback(first.why.reason, first.why.words, names)
   }
-  const [first] = unable
-  if (first)
-    throw new Fallback(
-      first.why.reason,
-      first.why.words,
-      unable.map(({ name }) => name),
-    )
+  for (const { name } of unable) fold.modes.delete(name)
 }
 
 /** What a place that was taken out of a canary would have decided, the gateway decides: nobody counts that against the runner. */

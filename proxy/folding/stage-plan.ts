@@ -53,7 +53,8 @@ export const anyTier = '*'
 export function weightsAt(percent: number, { steps, tiers }: MovePlan): Readonly<Record<string, number>> {
   const index = steps.indexOf(percent)
   const last = percent === steps.at(-1)
-  const most = last && steps.length > 1 ? 9_800 : percent * 100
+  // A share never falls from one step to the next, however near to all of it the step before was.
+  const most = last && steps.length > 1 ? Math.max(9_800, 100 * (steps.at(-2) ?? 0)) : percent * 100
   const weights: Record<string, number> = { [noTier]: most, ...(tiers.length === 0 ? { [anyTier]: most } : {}) }
   for (const [place, tier] of tiers.entries()) {
     const fromEnd = tiers.length - 1 - place

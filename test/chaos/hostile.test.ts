@@ -61,7 +61,6 @@ describe('two hostile tenants', () => {
     )
     expect(cells.reduce((sum, each) => sum + each, 0)).toBe(0)
     const reasons = evidence.cells.flatMap(({ canary }) => Object.keys(canary.fallbacks))
-    console.log(reasons, [...statuses], decision.kind, decision.reason)
     expect(reasons.filter((reason) => isEvidence(reason as FallbackReason))).toEqual([])
     expect(evidence.places.flatMap(({ blown }) => blown)).toEqual([])
     expect(decision.kind).toBe('continue')

@@ -2,7 +2,7 @@ import type { RedisLine } from '../../config/store/redis-line.ts'
 import { gatewayError } from '../../plugins/errors.ts'
 import type { Memory } from '../../plugins/store.ts'
 import type { StageDocument } from '../../proxy/folding/state/document.ts'
-import { historyScript, type LogEntry, recordsFromReply } from '../../proxy/folding/state/log.ts'
+import { historyScript, recordsFromReply } from '../../proxy/folding/state/log.ts'
 import { documentFromText, stateKeys } from '../../proxy/folding/state/scripts.ts'
 import type { StageChangeRecord } from '../../proxy/folding/state/state.ts'
 
@@ -97,6 +97,3 @@ export function createWorldStore(clock: Clocked): WorldStore {
   }
   return store
 }
-
-/** The revisions of a log, as they were written. */
-export const revisionsOf = (entries: readonly Pick<LogEntry, 'rev'>[]): number[] => entries.map(({ rev }) => rev)

@@ -99,7 +99,6 @@ export function createWatch(store: WorldStore, living: () => readonly WorldRepli
       written.clear()
       // What nobody alive knows of never was.
       weights.clear()
-      for (const { stages } of living()) ramp(stages.state.known.layers[movingLayer])
     },
     look(ms) {
       latch(ms)

@@ -70,6 +70,7 @@ export function diffVerdict(layer: string, here: GatewayVerdict | undefined, the
   const { said } = there
   if (!said?.o) return { verdict: 'skipped', reason: 'not-acknowledged' }
   if (!here) return { verdict: 'skipped', reason: 'no-essence' }
+  if (said.o === 'refuse' && said.code === 'runner_timeout') return { verdict: 'skipped', reason: 'timeout' }
   if (layer === 'rate-limit' && isAtLimit(here, there)) return { verdict: 'skipped', reason: 'at-limit' }
   const known = [
     ...(judgedByKey.has(layer) ? [] : decisionDifferences(layer, here, said)),

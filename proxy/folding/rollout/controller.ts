@@ -128,7 +128,8 @@ export function createController(parts: ControllerParts): Controller {
     const record = recordedDecision(evidence, constants, clock.now())
     records.set(layer, record)
     const { kind, fuse = '', reason } = record.decision
-    const word = `${kind} ${fuse} ${reason}`
+    // What only counts on is no news.
+    const word = `${kind} ${fuse} ${reason.replaceAll(/\d+(?:[.,]\d+)*/g, 'n')}`
     if (kind !== 'continue' && said.get(layer) !== word) parts.decided({ layer, ...record.decision })
     said.set(layer, word)
     parts.ejections.put(rollout, record.decision.eject)
@@ -153,7 +154,7 @@ function failed({ log }: ControllerParts, reason: unknown): void {
 function constantsFor(
   parts: ControllerParts,
   step: RolloutStep,
-  facts: Pick<FactsAtStart, 'control' | 'q99Ms'>,
+  facts: Pick<FactsAtStart, 'control' | 'q99Ms' | 'callsInBake'>,
 ): StageConstants {
   const layer = movingIn(parts) ?? ''
   const cacheTtlMs = parts.cacheTtlMs()

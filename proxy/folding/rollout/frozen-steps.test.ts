@@ -3,11 +3,12 @@ import type { JsonObject } from '../../../plugins/jws-json.ts'
 import { createTimeHistogram } from '../collect/histogram.ts'
 import { emptyDocument, type Notes, notesAfter } from '../state/document.ts'
 import type { NoteRequest } from '../state/state.ts'
+import { cusumThreshold } from '../statistics/cusum-run-length.ts'
 import type { RolloutStep } from './evidence-counts.ts'
 import { createFrozenSteps } from './frozen-steps.ts'
 import type { Report } from './reports.ts'
 import { stageConstants } from './stage-constants.ts'
-import { arm, cell, flush } from './test-evidence.ts'
+import { arm, began, cell, flush } from './test-evidence.ts'
 
 /** Processes over one shared memory, each with a clock of its own. */
 function room() {
@@ -74,6 +75,18 @@ it('what a step is judged by rests on what all processes saw of the control befo
   expect(a.asked.at(-1)).toEqual(['S2', 5_000])
   expect(frozen.constants.errors.p0).toBeGreaterThan(0.01)
   expect(frozen.limits['*']?.q99Ms).toBeGreaterThan(300)
+})
+
+it('the last step bakes under a CUSUM that is made for as many calls as the rollout brought until then', async () => {
+  const { join } = room()
+  const clock = { now: began }
+  const { steps } = join('a', clock, reportOf('a', 20_000, 100))
+  await steps.of('r1', 'S3')
+  clock.now = began + 6 * 3_600_000
+  const { constants } = await steps.of('r1', 'S4')
+  // Four times 20,010 calls in a day, each heard three times.
+  expect(constants.cusum).toBe(cusumThreshold(constants.errors, 3 * 4 * 20_010))
+  expect(constants.cusum).toBeGreaterThan(7)
 })
 
 it('the earliest word counts for all, however late a process hears of it', async () => {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../plugins/jws-json.ts'
 import { type LatencyLimits, limitsFromFlushes } from '../collect/latency-limits.ts'
 import type { RolloutState } from '../state/state.ts'
 import { armTotals } from './evidence.ts'
-import type { RolloutStep } from './evidence-counts.ts'
+import type { Cell, RolloutStep } from './evidence-counts.ts'
 import { frozenIn, frozenNotes } from './frozen-notes.ts'
 import { type Report, reportsOfOthers, toldOf } from './reports.ts'
 import type { StageConstants } from './stage-constants.ts'
@@ -32,7 +32,7 @@ export interface FrozenParts {
   now(): number
   /** What this process has counted until now, under the step before. */
   own(rollout: string): Report | undefined
-  constants(step: RolloutStep, facts: Pick<FactsAtStart, 'control' | 'q99Ms'>): StageConstants
+  constants(step: RolloutStep, facts: Pick<FactsAtStart, 'control' | 'q99Ms' | 'callsInBake'>): StageConstants
 }
 
 /** For so long an earlier word of another process is waited for, in milliseconds. */
@@ -101,12 +101,25 @@ async function freeze(parts: FrozenParts, { rollout, step, before }: Freezing): 
   const others = before === undefined ? [] : reportsOfOthers(await toldOf(parts, rollout, before), own)
   const reports = own ? [own, ...others] : others
   const limits = limitsFromFlushes(reports.flatMap(({ latency }) => latency ?? []))
-  const { control } = armTotals(reports.flatMap(({ flush }) => flush.cells))
+  const cells = reports.flatMap(({ flush }) => flush.cells)
+  const { control } = armTotals(cells)
   const constants = parts.constants(step, {
     control: { n: control.ended, x: control.bad },
+    callsInBake: callsADay(cells, parts.now()),
     ...(limits['*'] ? { q99Ms: limits['*'].q99Ms } : {}),
   })
   const frozen: FrozenStep = { at: parts.now(), by: parts.process, constants, limits }
   parts.state.publish(rollout, `${step} frozen`, frozen as unknown as JsonObject)
   return frozen
+}
+
+const dayMs = 86_400_000
+const leastMs = 60_000
+
+/** How many calls a day brings, as the rollout went so far: the last step bakes for one. */
+function callsADay(cells: readonly Cell[], now: number): number {
+  if (cells.length === 0) return 0
+  const { canary, control } = armTotals(cells)
+  const tookMs = Math.max(leastMs, now - Math.min(...cells.map(({ window }) => window)))
+  return ((canary.ended + control.ended) / tookMs) * dayMs
 }

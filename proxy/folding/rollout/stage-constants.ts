@@ -92,6 +92,9 @@ const perStep = {
 const inS3 = ['cache-hit', 'cache-miss', 'size-small', 'size-medium', 'size-large']
 const fallbackLimit = { S1: 0.01, S2: 0.005, S3: 0.003, S4: 0.001 } as const
 
+/** In a bake a call is heard by three of them: at its gateway, at its runner, and by whoever hears all. */
+const cusums = 3
+
 /** The constants of a step, from the table of `canary.md` §3.8 and what was known when the step began. */
 export function stageConstants(step: RolloutStep, facts: FactsAtStart): StageConstants {
   const { worse, mostMs } = perStep[step]
@@ -107,7 +110,7 @@ export function stageConstants(step: RolloutStep, facts: FactsAtStart): StageCon
     mismatches: { p0: 0.0001, p1: 0.001, alpha: 0.01, beta: 0.1 },
     relative: { ratios: defaultRatios, tolerated: facts.tolerated ?? 1 },
     alpha: { bad: 0.01, slow: 0.01, different: 0.01, refused: 0.002, aborted: 0.002, shares: 0.00025 },
-    cusum: cusumThreshold(errors, Math.max(10_000, facts.callsInBake ?? 0)),
+    cusum: cusumThreshold(errors, Math.max(10_000, step === 'S4' ? cusums * (facts.callsInBake ?? 0) : 0)),
     ...(step === 'S4' ? { vip: { errors: { ...errors, p1: 2 * p0 }, runs: { length: 2, ofOneUnit: 4 } } } : {}),
     stuckMs: Math.max(30_000, 5 * (facts.q99Ms ?? 0)),
     needs: step === 'shadow' ? shadowNeeds(facts) : canaryNeeds(step, errors, facts),

@@ -17,7 +17,7 @@ export interface FactsAtStart {
   readonly windowMs?: number
   /** How long cached answers live, in milliseconds. */
   readonly cacheTtlMs?: number
-  /** Calls that will be seen while the last step bakes. */
+  /** Calls that will be seen while the last step bakes. Default 10,000 ÷ 3: with so few, the lowest threshold does. */
   readonly callsInBake?: number
   /** How much worse than the control is tolerated, 1 to 1.25. Default 1. */
   readonly tolerated?: number
