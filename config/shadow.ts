@@ -38,7 +38,7 @@ export interface ShadowConfig {
   /** Copies of calls under way at a time. */
   readonly maxInflight: number
   readonly similarity: {
-    readonly kind: 'lexical' | 'embeddings'
+    readonly kind: 'lexical' | 'embeddings' | 'sentences'
     /** The runner and the model that make embeddings. */
     readonly runner: string | null
     readonly model: string | null
@@ -99,8 +99,8 @@ export const shadowSchema: JsonSchema = section('How the two halves of layers ar
   }),
   similarity: section('How alike two texts are.', {
     kind: oneOf(
-      'lexical: by their words. embeddings: by the vectors of a model.',
-      ['lexical', 'embeddings'],
+      'lexical: by their words. embeddings: by the vectors of a runner’s model. sentences: by those of a small English model in the gateway, from optional packages.',
+      ['lexical', 'embeddings', 'sentences'],
       'lexical',
     ),
     runner: optionalText('Name of the runner that makes embeddings.'),

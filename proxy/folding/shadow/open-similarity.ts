@@ -6,6 +6,7 @@ import { openLine } from '../../line.ts'
 import type { RunnerSettings } from '../../runner-settings.ts'
 import { createEmbeddingSimilarity, embeddingsRequest, vectorsFromBody } from '../diff/embedding-similarity.ts'
 import { lexical, type Similar } from '../diff/similarity.ts'
+import { openSentences } from './sentences.ts'
 
 /** What a similarity may use. */
 export interface SimilarityParts {
@@ -16,12 +17,16 @@ export interface SimilarityParts {
 const embedMs = 10_000
 const mostBytes = 4_194_304
 
-/** How alike texts are, as the configuration says. Throws `config_invalid` for embeddings of no runner or no model. */
+/**
+ * How alike texts are, as the configuration says. Throws `config_invalid` for embeddings of no runner or no model, and for sentences where
+ * their packages are not installed.
+ */
 export function openSimilarity(
   { kind, runner, model }: ShadowConfig['similarity'],
   { runners, host }: SimilarityParts,
 ): Similar {
   if (kind === 'lexical') return lexical
+  if (kind === 'sentences') return createEmbeddingSimilarity(openSentences(host.closed))
   const settings = runners.find(({ name }) => name === runner)
   const field = `folding.shadow.similarity.${settings ? 'model' : 'runner'}`
   if (!settings) throw gatewayError('config_invalid', `${field} must name a runner`, { field })
