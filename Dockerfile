@@ -1,6 +1,7 @@
 # Two images of one content:
 #   docker build --target gateway -t foldgate .
 #   docker build --target runner  -t foldgate-runner .
+# What they add to the base image is some 40 MB: 31 of libraries, 5 of Foldgate, and a list of both in /app/sbom.spdx.json (SPDX 2.3).
 # Both run as a numeric user and with a read-only root. What they write is under /run/foldgate and /var/cache/foldgate; mount
 # something there.
 ARG NODE_IMAGE=node:24.21.0-slim
@@ -29,6 +30,7 @@ RUN if [ "$KUBERNETES_CLIENT" = yes ]; then \
     npm pkg set "dependencies.@kubernetes/client-node=$(node -p 'require("./package.json").peerDependencies["@kubernetes/client-node"]')" \
     && npm pkg delete 'devDependencies.@kubernetes/client-node' && npm install --package-lock-only; fi
 RUN npm ci --omit=dev --no-audit --no-fund \
+  && npm pkg delete devDependencies peerDependencies peerDependenciesMeta && npm sbom --sbom-format=spdx > sbom.spdx.json \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 FROM ${NODE_IMAGE} AS content
@@ -43,6 +45,7 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY --from=modules /app/node_modules node_modules
+COPY --from=modules /app/sbom.spdx.json sbom.spdx.json
 COPY --from=build /app/dist dist
 RUN ln -s /app/dist/proxy/cli/foldgate.js /usr/local/bin/foldgate \
   && install -d -o 65532 -g 65532 -m 0750 /run/foldgate /var/cache/foldgate

@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
+import { createTempDir } from '../support/temp-dir.ts'
 import { root } from './chart.ts'
 
 const dockerfile = readFileSync(`${root}/Dockerfile`, 'utf8').replaceAll('\\\n', '')
@@ -44,4 +47,18 @@ test('everything that is copied is let through, and nothing else is', () => {
     .filter((line) => !line.startsWith('--from'))
     .flatMap((line) => line.split(' ').slice(0, -1))
   expect(through.toSorted()).toEqual([...new Set(copied)].toSorted())
+})
+
+test('an SBOM of what runs goes along, and lists every library of ours', async () => {
+  const made = /npm ci --omit=dev.*&& (npm pkg delete .*) && (npm sbom .*) > sbom\.spdx\.json/.exec(dockerfile)
+  expect(lines).toContain('COPY --from=modules /app/sbom.spdx.json sbom.spdx.json')
+  await using dir = createTempDir()
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(`${root}/${name}`, dir.file(name))
+  const run = (line: string) =>
+    execFileSync('npm', line.split(' ').slice(1), { cwd: dirname(dir.file('x')), encoding: 'utf8' })
+  run(made?.[1] ?? '')
+  const { packages } = JSON.parse(run(`${made?.[2]} --package-lock-only`))
+  const names = new Set(packages.map(({ name }: { name: string }) => name.replace(/^http-proxy-3$/, 'http-proxy')))
+  const { dependencies } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'))
+  expect(Object.keys(dependencies).filter((name) => !names.has(name))).toEqual([])
 })
