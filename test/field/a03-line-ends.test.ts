@@ -47,7 +47,8 @@ describe.each(stacks)('A03 behind $name', (stack) => {
     20_000,
   )
 
-  test.each(Object.entries(dialects))(
+  // Whichever layer looks into a stream, its lines are read in one place.
+  test.runIf([stacks[0], stacks.at(-1)].includes(stack)).each(Object.entries(dialects))(
     '%s: 40 MB of it leave nothing behind',
     // What sockets of this process hold at that moment differs: it is looked at again before it is believed.
     { retry: 2, timeout: 30_000 },

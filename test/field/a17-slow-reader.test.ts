@@ -30,6 +30,8 @@ const routes = [
 
 test.each(routes)(
   'A17 callers that stop reading pause the runner, and little is held for them: $name',
+  // What sockets of this process hold at that moment differs: it is looked at again before it is believed.
+  { retry: 2, timeout: 40_000 },
   async (each) => {
     await using rig = await startRig(sseHead().pour(flood), { ...(each.stack && { stack: each.stack }) })
     const before = heldBytes()
@@ -47,7 +49,6 @@ test.each(routes)(
     expect(sent / clients).toBeLessThan(mostPerStream)
     expect((heldBytes() - before) / clients).toBeLessThan(mostHeldPerStream)
   },
-  40_000,
 )
 
 test('A17 a caller that reads again gets the rest', async () => {
