@@ -1,7 +1,7 @@
 import { dashboardFrom, layerVariable } from './dashboard.ts'
-import { graph, stat, timeline } from './panel.ts'
+import { graph, stat } from './panel.ts'
 import { gain, quantile, rate, select, share } from './series.ts'
-import { stageWords } from './stages.ts'
+import { stagesOverTime } from './stages.ts'
 
 const ofLayer = 'layer=~"$layer"'
 const compared = 'verdict=~"equal|differs|ignored"'
@@ -9,17 +9,7 @@ const old = 'arm=~"gateway|shadow"'
 const moved = 'arm=~"proving|native"'
 
 const standing = [
-  timeline(
-    {
-      title: 'Stage of each layer',
-      description: 'Where each layer is decided, on the replica that is furthest.',
-      unit: 'short',
-      queries: { '{{layer}}': `max by (layer) (${select('layer_stage', { where: ofLayer })})` },
-      width: 16,
-      runbooks: ['rollout-stuck'],
-    },
-    stageWords,
-  ),
+  stagesOverTime(),
   graph({
     title: 'Share of the runner',
     description: 'Share of its units that the runner decides for a layer.',

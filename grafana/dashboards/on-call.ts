@@ -1,7 +1,7 @@
 import { dashboardFrom, layerVariable } from './dashboard.ts'
 import { graph, stat, table, timeline, words } from './panel.ts'
 import { gain, quantile, rate, select, share } from './series.ts'
-import { stageWords, switchWords } from './stages.ts'
+import { stagesOverTime, stageWords, switchWords } from './stages.ts'
 
 const failed = 'code=~"5..",source!="shed"'
 const counted = 'code!="499"'
@@ -63,17 +63,7 @@ const now = [
 ]
 
 const where = [
-  timeline(
-    {
-      title: 'Stage of each layer',
-      description: 'Where each layer is decided, on the replica that is furthest.',
-      unit: 'short',
-      queries: { '{{layer}}': `max by (layer) (${select('layer_stage', { where: ofLayer })})` },
-      width: 16,
-      runbooks: ['rollout-stuck'],
-    },
-    stageWords,
-  ),
+  stagesOverTime(),
   table(
     {
       title: 'Replicas agree',

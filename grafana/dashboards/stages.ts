@@ -1,4 +1,6 @@
 import { MappingType, type ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard'
+import { timeline } from './panel.ts'
+import { select } from './series.ts'
 
 /** What the numbers of `layer_stage` mean. */
 export const stageWords: ValueMapping[] = [
@@ -32,3 +34,19 @@ export const switchWords: ValueMapping[] = [
     options: { '0': { text: 'no', color: 'text' }, '1': { text: 'yes', color: 'orange' } },
   },
 ]
+
+/** The panel that shows where each layer is and was. */
+export function stagesOverTime(): ReturnType<typeof timeline> {
+  const furthest = `max by (layer) (${select('layer_stage', { where: 'layer=~"$layer"' })})`
+  return timeline(
+    {
+      title: 'Stage of each layer',
+      description: 'Where each layer is decided, on the replica that is furthest.',
+      unit: 'short',
+      queries: { '{{layer}}': furthest },
+      width: 16,
+      runbooks: ['rollout-stuck'],
+    },
+    stageWords,
+  )
+}
