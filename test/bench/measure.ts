@@ -73,8 +73,9 @@ export function addedOver<Result>(
   return median(mine.map((each, round) => of(each) - of(other[round] as Result)))
 }
 
-// On a busy machine V8 takes its time: a subject is warm once its calls no longer get cheaper.
-const mostSpells = 6
+// On a busy machine V8 takes its time: a subject is warm once its calls have not got cheaper twice in a row.
+const mostSpells = 8
+const spellsAlike = 2
 
 /** What a subject is warmed with. */
 export interface WarmLoad {
@@ -84,10 +85,11 @@ export interface WarmLoad {
   readonly connections?: number
 }
 
-/** Load before anything is measured, until the CPU time of a call no longer falls by more than a twentieth. */
+/** Load before anything is measured, until the CPU time of a call has twice not fallen by more than a twentieth. */
 export async function warm(rig: Rig, subject: Subject, load: WarmLoad): Promise<void> {
   const forMs = rig.options.durations.warmMs
-  let last = Number.POSITIVE_INFINITY
+  let least = Number.POSITIVE_INFINITY
+  let alike = 0
   for (let spell = 0; spell < mostSpells; spell++) {
     const plan = {
       ...callsTo(subject, load.bodyBytes),
@@ -96,7 +98,8 @@ export async function warm(rig: Rig, subject: Subject, load: WarmLoad): Promise<
       forMs,
     }
     const { cpu, calls } = await saturateOnce(rig, subject, plan)
-    if (cpu / calls > 0.95 * last) return
-    last = cpu / calls
+    alike = cpu / calls > 0.95 * least ? alike + 1 : 0
+    if (alike === spellsAlike) return
+    least = Math.min(least, cpu / calls)
   }
 }
