@@ -50,8 +50,11 @@ async function openLoad(plan: OpenLoad): Promise<OpenResult> {
   return JSON.parse(found) as OpenResult
 }
 
+/** It takes some ten thousand calls until V8 has compiled everything that a call runs through; as much longer than other suites may take. */
+const warmTimes = 8
+
 /** A closed loop until the code is compiled: at the rate of the measurement that would take minutes. */
 export async function warmChain(rig: Rig, subject: ChainSubject, connections = 8): Promise<void> {
   const { calls, warmMs } = rig.options.durations
-  await rig.clients.load({ ...callsTo(subject, bodyBytes), connections, calls: calls * 4, forMs: warmMs })
+  await rig.clients.load({ ...callsTo(subject, bodyBytes), connections, calls: calls * 4, forMs: warmMs * warmTimes })
 }
