@@ -98,7 +98,8 @@ export function finish(rooms: Rooms, visit: Visit, fault: GatewayError | undefin
   if (error) caller.over()
   // A stream that failed after its head had left still counts as the failure it is.
   const status = left ? 499 : (failure?.status ?? caller.response.statusCode)
-  rooms.metrics.ended(measured(visit, status))
+  const call = measured(visit, status)
+  rooms.metrics.ended(call)
   for (const layer of record.layers) {
     rooms.metrics.layer(layer.name, 'request', layer.decideMs / 1000)
     rooms.metrics.layer(layer.name, 'response', layer.settleMs / 1000)
@@ -113,9 +114,9 @@ export function finish(rooms: Rooms, visit: Visit, fault: GatewayError | undefin
   for (const { name, status: said, by } of states) rooms.metrics.layerStatus(name, said, by)
   if (record.fold) countFold(rooms, record.fold)
   setup.folds.over(record)
-  const attrs = spanAttributes({ record, states, arm: armOf(record), requestId: caller.requestId })
+  const attrs = spanAttributes({ record, states, arm: call.arm, requestId: caller.requestId })
   record.fold?.flight?.over()
-  record.span.end({ code: status, source: sourceOf(visit), error: error?.code, ...(attrs ? { attrs } : {}) })
+  record.span.end({ code: status, source: call.source, error: error?.code, ...(attrs ? { attrs } : {}) })
   noteConsumer(rooms, visit)
   rooms.remember(caller, record, { route: kind.route, status })
   visit.landed()

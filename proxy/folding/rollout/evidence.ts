@@ -101,15 +101,8 @@ export interface UnitCell {
 }
 
 /** Everything a decision rests on: plain JSON, the same whatever the order and number of the flushes that it was made of. */
-export interface Evidence extends RolloutView {
-  readonly cells: readonly Cell[]
+export interface Evidence extends RolloutView, Omit<Flush, 'replica' | 'boot' | 'seq' | 'at' | 'units' | 'sampled'> {
   readonly units: readonly UnitCell[]
-  readonly places: readonly PlaceCounts[]
-  readonly shadow: ShadowCounts
-  readonly severe: SevereCounts
-  readonly minutes: readonly MinuteCounts[]
-  readonly inFlight: number
-  readonly coverage: Readonly<Record<string, number>>
   /** When each replica was last heard, in milliseconds since the epoch. */
   readonly heard: Readonly<Record<string, number>>
 }
