@@ -13,14 +13,14 @@ export interface FactWishes {
 /** What the acting layers read or name of what is known about a call; nothing else. */
 export function contextFactsFromCall({ facts, headers }: Call, wishes: FactWishes): ContextFacts {
   const { principal, client_ip, target, largest } = facts as Partial<Facts> & { readonly largest?: boolean }
+  const told: Record<string, ContextFacts[string]> = {}
+  if (client_ip !== undefined) told['client_ip'] = client_ip
+  if (wishes.principal && principal) Object.assign(told, principalFacts(principal, wishes.claims))
+  if (target) told['target'] = target
+  if (largest) told['largest'] = largest
   const named = wishes.headers.filter((name) => headers[name] !== undefined)
-  return {
-    ...(client_ip === undefined ? {} : { client_ip }),
-    ...(wishes.principal && principal ? principalFacts(principal, wishes.claims) : {}),
-    ...(target ? { target } : {}),
-    ...(largest ? { largest } : {}),
-    ...(named.length > 0 ? { headers: Object.fromEntries(named.map((name) => [name, headers[name] as string])) } : {}),
-  }
+  if (named.length > 0) told['headers'] = Object.fromEntries(named.map((name) => [name, headers[name] as string]))
+  return told
 }
 
 function principalFacts(principal: Principal, names: readonly string[]): ContextFacts {

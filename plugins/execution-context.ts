@@ -108,10 +108,31 @@ export interface ContextInit extends Omit<ExecutionContext, 'v' | 'iat' | 'exp'>
 
 /** Makes the context of one send. */
 export function createContext(init: ContextInit): ExecutionContext {
-  const { sentAtMs, lifetimeSeconds = contextLifetime.defaultSeconds, ...rest } = init
+  const { id, attempt, shadow, iss, aud, now, pol, bod, crd, modes, facts, reads } = init
+  const { sentAtMs, lifetimeSeconds = contextLifetime.defaultSeconds } = init
   const iat = Math.floor(sentAtMs / 1_000)
-  return { v: 1, ...rest, iat, exp: iat + lifetimeSeconds }
+  const exp = iat + lifetimeSeconds
+  const context: Writable<ExecutionContext> = {
+    v: 1,
+    id,
+    attempt,
+    shadow,
+    iss,
+    aud,
+    iat,
+    exp,
+    now,
+    pol,
+    bod,
+    modes,
+    facts,
+  }
+  if (crd !== undefined) context.crd = crd
+  if (reads !== undefined) context.reads = reads
+  return context
 }
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** SHA-256 of a body's bytes, in base64url: the member `bod`. */
 export function bodyDigest(body: Buffer): string {

@@ -15,6 +15,8 @@ export interface HeaderNames {
   readonly kvCacheHitRate: string
   readonly streamBufferSize: string
   readonly debug: string
+  /** Asks which headers have arrived, and answers that. */
+  readonly check: string
   readonly deprecatedLayers: string
   readonly override: string
   readonly conversationId: string
@@ -25,7 +27,7 @@ export interface HeaderNames {
 
 /** Every prefixed header name, for one prefix such as `x-` or `x-anthropic-`. */
 export function headerNames(prefix: string = defaultPrefix): HeaderNames {
-  return {
+  return asKeys({
     prefix,
     layerStatus: `${prefix}layer-status`,
     fallbackReason: `${prefix}fallback-reason`,
@@ -35,13 +37,20 @@ export function headerNames(prefix: string = defaultPrefix): HeaderNames {
     kvCacheHitRate: `${prefix}kv-cache-hit-rate`,
     streamBufferSize: `${prefix}stream-buffer-size`,
     debug: `${prefix}foldgate-debug`,
+    check: `${prefix}foldgate-check`,
     deprecatedLayers: `${prefix}deprecated-layers`,
     override: `${prefix}foldgate-override`,
     conversationId: `${prefix}conversation-id`,
     batchHint: `${prefix}batch-hint`,
     cacheHint: `${prefix}cache-hint`,
     deadlineMs: `${prefix}deadline-ms`,
-  }
+  })
+}
+
+/** The same texts, as property names are kept: a text that was put together is looked up anew at each use as a key. */
+function asKeys(names: HeaderNames): HeaderNames {
+  const kept = Object.entries(names).map(([member, text]) => [member, Object.keys({ [text]: 0 })[0]])
+  return Object.fromEntries(kept) as HeaderNames
 }
 
 /** Headers that belong to one hop (RFC 9110 §7.6.1) and are never forwarded, in either direction. */
@@ -71,7 +80,7 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
 
 /** The header names that a `Connection` value nominates as its own, in lower case. */
 export function nominatedHeaders(connection: string | undefined): ReadonlySet<string> {
-  if (!connection) return nothing
+  if (!connection || connection === 'keep-alive') return nothing
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()))
 }
 const nothing: ReadonlySet<string> = new Set()

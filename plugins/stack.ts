@@ -40,7 +40,7 @@ export interface Witness {
  * `GatewayError`. Every layer that was asked is released exactly once: when the reply has been read to its end or dropped, when
  * the call fails, or when its signal aborts, whichever is first. Observers decide and settle beside the call and change nothing of it.
  */
-export async function through(seats: readonly Seated[], call: Call, turn: Turn): Promise<Reply> {
+export function through(seats: readonly Seated[], call: Call, turn: Turn): Promise<Reply> {
   return seats.length === 0 ? turn.inside(call) : turned(seats, { call, seen: call }, turn)
 }
 
@@ -93,14 +93,38 @@ export interface Going {
   readonly seen: Call
 }
 
-async function ask(index: number, going: Going, loop: Loop): Promise<Reply> {
-  const listed = loop.seats[index]
+/** Asks the seats from one on. Those on the other side are passed over together: most seats of a folded call are. */
+function ask(index: number, going: Going, loop: Loop): Promise<Reply> {
+  let next = index
+  let place: Mode | undefined
+  for (; next < loop.seats.length; next++) {
+    const drawn = placed(loop.seats[next] as Seated, going, loop)
+    if (drawn === 'away') continue
+    place = drawn
+    break
+  }
+  const inside = (): Promise<Reply> =>
+    next < loop.seats.length ? askHere(next, { going, place }, loop) : loop.inside(going.call)
+  return next === index ? inside() : inward({ from: index, to: next, before: loop.asked.length, going, inside }, loop)
+}
+
+/** Draws where a seat is for this call. Undefined: not to be said yet. */
+function placed(seat: Seated, going: Going, { witness }: Loop): Place | undefined {
+  const place = seat.draw ? seat.draw(going.seen) : seat.mode
+  if (place) witness.placed?.(seat, place, going)
+  return place
+}
+
+interface Here {
+  readonly going: Going
+  /** Undefined: only the layer itself can say. */
+  readonly place: Mode | undefined
+}
+
+async function askHere(index: number, { going, place: drawn }: Here, loop: Loop): Promise<Reply> {
+  const listed = loop.seats[index] as Seated
   const { call } = going
-  if (!listed) return loop.inside(call)
-  const drawn = listed.draw ? listed.draw(going.seen) : listed.mode
-  if (drawn) loop.witness.placed?.(listed, drawn, going)
   const before = loop.asked.length
-  if (drawn === 'away') return inward(index, { before, going, next: going }, loop)
   const first = at(listed, drawn ?? 'observe')
   const entry: Asked = { seat: first, call }
   loop.asked.push(entry)
@@ -109,7 +133,9 @@ async function ask(index: number, going: Going, loop: Loop): Promise<Reply> {
   if (!drawn) loop.witness.placed?.(listed, place, { call, seen: learned(going, verdict) })
   if (verdict.kind === 'refuse' && (place === 'enforce' || listed.vetoes)) throw verdict.error
   if (place !== 'enforce') {
-    const reply = await inward(index, { before, going, next: { call, seen: learned(going, verdict) } }, loop)
+    const next = { call, seen: learned(going, verdict) }
+    const inside = (): Promise<Reply> => ask(index + 1, next, loop)
+    const reply = await inward({ from: index, to: index + 1, before, going, inside }, loop)
     return place === 'observe' ? observedReply(listed.acting, call, reply) : reply
   }
   if (verdict.kind === 'refuse') throw verdict.error
@@ -134,22 +160,28 @@ function at(seat: Seated, mode: Mode): Seated<Mode> {
 }
 
 interface Inward {
-  /** How many were asked before this layer. */
+  /** The seats that do not decide here, and are next to each other: from one until before another. */
+  readonly from: number
+  readonly to: number
+  /** How many were asked before them. */
   readonly before: number
-  /** The call as it came to this layer, and as it goes on. */
+  /** The call as it came to the first of them. */
   readonly going: Going
-  readonly next: Going
+  readonly inside: () => Promise<Reply>
 }
 
-/** Goes on inward from a layer that does not decide here; should what is inside fail, it and those further in may be taken back. */
-async function inward(index: number, { before, going, next }: Inward, loop: Loop): Promise<Reply> {
+/** Goes on inward from seats that do not decide here; should what is inside fail, they and those further in may be taken back. */
+async function inward({ from, to, before, going, inside }: Inward, loop: Loop): Promise<Reply> {
   try {
-    return await ask(index + 1, next, loop)
+    return await inside()
   } catch (reason) {
-    const seats = loop.retake?.(reason, loop.seats.slice(index))
-    if (!seats) throw reason
-    releaseAll(loop.asked.splice(before), loop.witness)
-    return turned(seats, going, loop)
+    for (let index = to - 1; index >= from; index--) {
+      const seats = loop.retake?.(reason, loop.seats.slice(index))
+      if (!seats) continue
+      releaseAll(loop.asked.splice(before), loop.witness)
+      return turned(seats, going, loop)
+    }
+    throw reason
   }
 }
 

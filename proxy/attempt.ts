@@ -1,16 +1,14 @@
 import type { Call } from '../plugins/call.ts'
-import { directiveMembers } from '../plugins/directives.ts'
 import { type ErrorCode, type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import type { HeaderNames } from '../plugins/headers.ts'
 import type { RunnerQuestion } from '../plugins/host.ts'
 import { type Reply, replyFromBytes, type Target } from '../plugins/reply.ts'
-import { wholeBody } from '../plugins/reply-bytes.ts'
-import { type Exchange, type Outgoing, send, sendFresh } from './exchange.ts'
+import { exchangeWithRunner, isFolded } from './attempt-exchange.ts'
+import { send } from './exchange.ts'
 import { replyContextOf } from './folding/folded-reply.ts'
 import type { Instance } from './folding/processes/instance.ts'
-import type { FoldedExchange } from './folding/send.ts'
 import { type Line, runnerPaths } from './line.ts'
-import { asksForUsage, type BodyWishes, bodyForTarget } from './outgoing-body.ts'
+import { asksForUsage } from './outgoing-body.ts'
 import type { CallOptions } from './runner-client.ts'
 import { replyFromExchange } from './runner-reply.ts'
 
@@ -89,124 +87,12 @@ function wantsStream(call: Call): boolean {
   return call.body.includes('"strea') && call.request.stream === true
 }
 
-/** Some layer acts at the runner: the call goes with a context. */
-function isFolded({ folding }: CallOptions): boolean {
-  return folding !== undefined && folding.fold.modes.size > 0
-}
-
 const streamMember = Buffer.from('"stream"')
 
 /** Whether a body that nobody has read looks like asking for a stream. Only for those who watch: the answer itself says what it is. */
 function seemsStreamed(body: Buffer): boolean {
   const at = body.indexOf(streamMember)
   return at >= 0 && /^\s*:\s*true/.test(body.toString('latin1', at + 8, at + 24))
-}
-
-/** What a runner answered, and what it acknowledged where the call came with a context. */
-interface Asked {
-  readonly exchange: Exchange
-  readonly folded?: FoldedExchange
-}
-
-interface Watched {
-  readonly attempt: Attempt
-  readonly watch: AttemptWatch
-}
-
-/**
- * Asks for usage where a layer, or the translation of a message stream, reads it. A server that refuses what it was asked beyond the
- * caller's own words, or what is enforced here anyway, is asked once more without it.
- */
-async function exchangeWithRunner(line: Line, target: Target, { attempt, watch }: Watched): Promise<Asked> {
-  const { call, options } = attempt
-  const ask = (wishes: BodyWishes): Promise<Asked> => askWith(line, bodyForTarget(call, wishes), { attempt, watch })
-  const without = options.directed && !isFolded(options) ? directiveMembers : nothing
-  const wishes = { model: target.model || undefined, usage: usageWish(line, call, options.meter), without }
-  const asked = await ask(wishes)
-  const { status, body } = asked.exchange
-  if (status !== 400 && status !== 422) return asked
-  const givable = options.enforces.filter((member) => call.body.includes(`"${member}"`))
-  if (wishes.usage === 'as-asked' && givable.length === 0) return asked
-  const said = await wholeBody(body)
-  const milder = milderWishes(said.toString('latin1'), { wishes, line, call, givable })
-  if (milder) watch.again({ status })
-  return milder ? ask(milder) : { ...asked, exchange: { ...asked.exchange, ...readAlready(said) } }
-}
-
-/** Sends the bytes: with a context where the runner is to act, and otherwise with the gateway's own key. */
-async function askWith(line: Line, body: Buffer, { attempt, watch }: Watched): Promise<Asked> {
-  const { call, options, instance } = attempt
-  const { firstByteTimeoutMs: firstByteMs, idleTimeoutMs: idleMs } = line.settings
-  const outgoing = (headers: string[]): Outgoing => ({
-    method: 'POST',
-    path: line.base + runnerPaths[call.route],
-    headers,
-    body,
-    signal: call.signal,
-    patience: { firstByteMs, idleMs },
-  })
-  const send = (make: () => Outgoing): Promise<Exchange> =>
-    sendFresh(line.pool, make(), () => {
-      watch.again({ error: 'runner_error' })
-      return make()
-    })
-  const { folding } = options
-  if (!folding || folding.fold.modes.size === 0)
-    return { exchange: await send(() => outgoing(headersOf(line.headers, call, watch))) }
-  let refused: Exchange | undefined
-  const sendSealed = async (seal: () => readonly string[]): Promise<Exchange> => {
-    if (refused) watch.again({ status: refused.status })
-    refused = await send(() => outgoing([...headersOf(line.contextHeaders, call, watch), ...seal()]))
-    return refused
-  }
-  const folded = await folding.send({ call, fold: folding.fold, instance }, { body, send: sendSealed })
-  folding.fold.said = folded.said
-  return { exchange: folding.tapped(folded, { body, idleMs }), folded }
-}
-
-const nothing: readonly string[] = []
-
-interface Refused {
-  readonly wishes: BodyWishes
-  readonly line: Line
-  readonly call: Call
-  readonly givable: readonly string[]
-}
-
-/** What to ask instead, when the refusal names something that can be given up; a server without `stream_options` is remembered. */
-function milderWishes(refusal: string, { wishes, line, call, givable }: Refused): BodyWishes | undefined {
-  const without = [...wishes.without, ...givable.filter((member) => refusal.includes(member))]
-  const usage = withoutUsage(call)
-  const ours = call.route === 'messages' || !asksForUsage(call.request)
-  const dropsUsage = ours && wishes.usage !== usage && /stream_options|include_usage/.test(refusal)
-  if (dropsUsage) line.refusesUsage = true
-  if (!dropsUsage && without.length === wishes.without.length) return undefined
-  return { ...wishes, without, ...(dropsUsage ? { usage } : {}) }
-}
-
-function usageWish({ refusesUsage }: Line, call: Call, meter: boolean): BodyWishes['usage'] {
-  const wants = call.route === 'messages' || (meter && call.route !== 'embeddings')
-  return wants && !refusesUsage ? 'always' : withoutUsage(call)
-}
-
-/** What a caller asked for by itself stays; in a message stream the translation did. */
-function withoutUsage({ route }: Call): BodyWishes['usage'] {
-  return route === 'messages' ? 'never' : 'as-asked'
-}
-
-function readAlready(body: Buffer): Pick<Exchange, 'body' | 'whole' | 'firstByte' | 'drop'> {
-  const parts = async function* () {
-    yield body
-  }
-  return { body: parts(), whole: async () => body, firstByte: async () => body[0] ?? -1, drop: () => undefined }
-}
-
-function headersOf(own: readonly string[], call: Call, watch: AttemptWatch): string[] {
-  const headers = [...own, 'content-type', 'application/json', 'accept', 'application/json, text/event-stream']
-  const requestId = call.headers['x-request-id']
-  if (requestId) headers.push('x-request-id', requestId)
-  for (const [name, value] of watch.headers) headers.push(name, value)
-  return headers
 }
 
 /** Asks one question on a layer's own account and gives back the answer's text. */

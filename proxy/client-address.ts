@@ -23,12 +23,11 @@ export function createTrustedProxies(networks: readonly string[]): TrustedProxie
   return {
     trusts,
     clientOf(peer, forwardedFor) {
-      const direct = plainAddress(peer)
-      if (!forwardedFor || !trusts(direct)) return direct
+      if (!forwardedFor || !trusts(peer)) return peer
       const hops = forwardedFor.split(',').map((hop) => plainAddress(hop.trim()))
       // What is not an address was not written by a proxy we know; nothing left of it can be believed.
-      for (const hop of hops.toReversed()) if (!trusts(hop)) return isIP(hop) ? hop : direct
-      return hops[0] ?? direct
+      for (const hop of hops.toReversed()) if (!trusts(hop)) return isIP(hop) ? hop : peer
+      return hops[0] ?? peer
     },
   }
 }

@@ -1,6 +1,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, gatewayError, openaiErrorBody } from '../plugins/errors.ts'
+import { bypassed } from './layer-status.ts'
 import type { Rooms } from './rooms.ts'
 
 const kinds: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -24,7 +25,7 @@ export function answerClientError(rooms: Rooms, error: Error & { code?: string }
   const head = [
     `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}`,
     'content-type: application/json',
-    `${names.layerStatus}: ${statusBook([], []).text}`,
+    `${names.layerStatus}: ${statusBook(() => bypassed).text}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ]

@@ -1,6 +1,7 @@
 import type { Call } from '../plugins/call.ts'
-import { type Directives, directiveMembers, directivesFromBody } from '../plugins/directives.ts'
+import { type Directives, directiveMembers, directivesFromBody, type FoundDirectives } from '../plugins/directives.ts'
 import { type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
+import type { HeaderNames } from '../plugins/headers.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Setup } from './setup.ts'
 import { readyFor } from './tightening.ts'
@@ -9,21 +10,37 @@ import { readyFor } from './tightening.ts'
  * The call with what its caller asks of the layers. Wrong directives are noted, and the operator's rules hold alone; or, where the
  * configuration says so, the call is to be refused as soon as auth knows who is calling. A body without the member is not parsed.
  */
-export async function withDirectives(call: Call, came: Buffer, { setup, record }: Around): Promise<Call> {
-  const { config, names } = setup
+export function withDirectives(call: Call, came: Buffer, around: Around): Call | Promise<Call> {
+  const { config, names } = around.setup
   if (!config.directives.enabled) return call
-  const members = [...directiveMembers, `${names.prefix}execution-context`]
+  const members = membersUnder(names)
   const found = directivesFromBody(came, call.untouched ? { members, parse: () => call.request } : { members })
   if (!found) {
-    if (isDocument(call.headers['x-execution-context'])) record.misplacedDirectives = true
+    if (isDocument(call.headers['x-execution-context'])) around.record.misplacedDirectives = true
     return call
   }
+  return withFound(call, found, around)
+}
+
+async function withFound(call: Call, found: FoundDirectives, { setup, record }: Around): Promise<Call> {
+  const { config } = setup
   record.directed = true
   const fault = 'fault' in found ? found.fault : await faultOf(found.directives, setup)
   if (fault === undefined && 'directives' in found) return carrying(call, found.directives)
   record.directiveFault = fault
   if (config.directives.onInvalid === 'reject') record.directiveRefusal = invalid(fault ?? '')
   return call
+}
+
+const membersByNames = new WeakMap<HeaderNames, readonly string[]>()
+
+function membersUnder(names: HeaderNames): readonly string[] {
+  let members = membersByNames.get(names)
+  if (!members) {
+    members = [...new Set([...directiveMembers, `${names.prefix}execution-context`])]
+    membersByNames.set(names, members)
+  }
+  return members
 }
 
 interface Around {

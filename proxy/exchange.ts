@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { GatewayError } from '../plugins/errors.ts'
+import type { GatewayError } from '../plugins/errors.ts'
 import { Receiver } from './receiver.ts'
 
 /** One request to a runner. */
@@ -45,7 +45,7 @@ export interface Exchange {
 
 /** Sends one request and resolves when the head of the answer is there. Throws `runner_*` or `client_closed`. */
 export function send(dispatcher: Dispatcher, outgoing: Outgoing): Promise<Exchange> {
-  return dispatched(dispatcher, outgoing).exchange
+  return new Promise((resolve, reject) => dispatch(dispatcher, outgoing, new Receiver(outgoing, resolve, reject)))
 }
 
 /**
@@ -53,35 +53,32 @@ export function send(dispatcher: Dispatcher, outgoing: Outgoing): Promise<Exchan
  * likely closing it as we wrote. A new connection that breaks is the runner's fault and not tried again here. `anew` makes the request of
  * the second time, where no two may be alike.
  */
-export async function sendFresh(
+export function sendFresh(
   dispatcher: Dispatcher,
   outgoing: Outgoing,
   anew: () => Outgoing = () => outgoing,
 ): Promise<Exchange> {
-  const first = dispatched(dispatcher, outgoing)
-  try {
-    return await first.exchange
-  } catch (reason) {
-    const { reused, answered } = first.receiver
-    if (!reused || answered || !isBroken(reason) || outgoing.signal.aborted) throw reason
-    return await send(dispatcher, anew())
-  }
+  return new Promise((resolve, reject) => {
+    const receiver = new Receiver(outgoing, resolve, (reason) => {
+      const wasClosing = receiver.reused && !receiver.answered && isBroken(reason) && !outgoing.signal.aborted
+      if (!wasClosing) return void reject(reason)
+      // Not in this turn: the dispatcher is still busy with the connection that broke.
+      resolve(Promise.resolve().then(() => send(dispatcher, anew())))
+    })
+    dispatch(dispatcher, outgoing, receiver)
+  })
 }
 
 const broken = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-function isBroken(reason: unknown): boolean {
-  const cause = reason instanceof GatewayError ? (reason.cause as NodeJS.ErrnoException | undefined) : undefined
-  return broken.has(cause?.code ?? '')
+function isBroken({ cause }: GatewayError): boolean {
+  return broken.has((cause as NodeJS.ErrnoException | undefined)?.code ?? '')
 }
 
-function dispatched(dispatcher: Dispatcher, outgoing: Outgoing): { exchange: Promise<Exchange>; receiver: Receiver } {
-  const { promise, resolve, reject } = Promise.withResolvers<Exchange>()
-  const receiver = new Receiver(outgoing, resolve, reject)
-  const { method, path, headers, body, signal, patience } = outgoing
+function dispatch(dispatcher: Dispatcher, outgoing: Outgoing, receiver: Receiver): void {
+  const { method, path, headers, body = null, signal, patience } = outgoing
+  if (signal.aborted) return void receiver.abort()
   // Which of its two time-outs holds inside a body, the dispatcher cannot know: the receiver counts by itself.
-  const own = patience ? { headersTimeout: patience.firstByteMs, bodyTimeout: 0 } : {}
-  if (signal.aborted) receiver.abort()
-  else dispatcher.dispatch({ method, path, headers, body: body ?? null, ...own }, receiver)
-  return { exchange: promise, receiver }
+  const own = patience ? { headersTimeout: patience.firstByteMs, bodyTimeout: 0 } : undefined
+  dispatcher.dispatch({ method, path, headers, body, ...own }, receiver)
 }

@@ -7,11 +7,7 @@ export function checkedHeaders(names: HeaderNames): readonly string[] {
   return ['x-request-id', 'traceparent', 'te', conversationId, debug, cacheHint, batchHint, deadlineMs]
 }
 
-/** The header that asks, with 32 hex digits of the asker's own, and in which the answer stands. */
-export function checkHeader({ prefix }: HeaderNames): string {
-  return `${prefix}foldgate-check`
-}
-
+// What asks bears so many hex digits of the asker's own.
 const nonce = /^[0-9a-f]{32}$/
 // Their values hold the asker's digits when they come through as they were.
 const bearing: ReadonlySet<string> = new Set(['x-request-id', 'traceparent'])
@@ -21,7 +17,7 @@ const bearing: ReadonlySet<string> = new Set(['x-request-id', 'traceparent'])
  * value than was sent. Undefined when nobody asks. It tells names of a closed list only.
  */
 export function checkAnswer(headers: IncomingHttpHeaders, names: HeaderNames): string | undefined {
-  const asked = headers[checkHeader(names)]
+  const asked = headers[names.check]
   if (typeof asked !== 'string' || !nonce.test(asked)) return undefined
   const saw = checkedHeaders(names).filter((name) => headers[name] !== undefined)
   const holds = (name: string): boolean => String(headers[name]).includes(asked)

@@ -1,4 +1,4 @@
-import type { FallbackReason } from '../plugins/execution-context-fallback.ts'
+import { type FallbackReason, fallbackCauses } from '../plugins/execution-context-fallback.ts'
 import type { Executor, LayerStatus } from './telemetry/metric-values.ts'
 
 /** How `headers.layerStatus` wants it said: RFC 9651 dictionary, the one least advanced state, or in plain words. */
@@ -29,43 +29,82 @@ export interface StatusLine {
   readonly text: string
 }
 
-/** Tells, by the names of the layers that were asked and those that buffered, where every layer ran. */
-export type StatusBook = (asked: readonly string[], buffered: readonly string[]) => StatusLine
+/** Tells where every layer ran from the state of each, as a number of {@link stateCode}. */
+export type StatusBook = (codeOf: (layer: string) => number) => StatusLine
 
-/**
- * Makes the book. A layer that is off, does not apply to the route or was not reached is bypassed; one that was asked ran here. There
- * are few combinations and every answer says one, so each is written once.
- */
-export function createStatusBook(names: readonly string[], form: StatusForm): StatusBook {
-  const lines = new Map<number, StatusLine>()
-  const bits = new Map(names.map((name, index) => [name, 1 << index]))
-  const maskOf = (some: readonly string[]): number => some.reduce((mask, name) => mask | (bits.get(name) ?? 0), 0)
-  return (asked, buffered) => {
-    const [askedMask, bufferedMask] = [maskOf(asked), maskOf(buffered)]
-    const key = askedMask * 65536 + bufferedMask
-    let line = lines.get(key)
-    if (!line) {
-      const states = names.map((name) =>
-        stateOf(name, (askedMask & bitOf(bits, name)) > 0, (bufferedMask & bitOf(bits, name)) > 0),
-      )
-      line = { states, text: layerStatus(states, form) }
-      lines.set(key, line)
-    }
-    return line
+/** What is told of a state beside where it is: bits. */
+export const marks = { buffered: 1, armed: 2, failed: 4, beside: 8, checked: 16 } as const
+
+const statuses: readonly LayerStatus[] = [
+  'active',
+  'evaporation-started',
+  'evaporation-accelerating',
+  'evaporation-complete',
+  'evaporation-bypassed',
+  'fallback',
+]
+const executors: readonly Executor[] = ['gateway', 'runner', 'none']
+const reasons = [undefined, ...Object.keys(fallbackCauses)] as readonly (FallbackReason | undefined)[]
+const reasonPlaces = new Map(reasons.map((reason, place) => [reason, place]))
+
+/** A layer's state as a small number, so that one is the same as another exactly where their numbers are. */
+export function stateCode(status: LayerStatus, by: Executor, marked = 0, reason?: FallbackReason): number {
+  const place = reason === undefined ? 0 : (reasonPlaces.get(reason) as number)
+  return ((place * 32 + marked) * executors.length + executors.indexOf(by)) * statuses.length + statuses.indexOf(status)
+}
+
+/** The state of a layer that is off, does not apply to the route or was not reached. */
+export const bypassed: number = stateCode('evaporation-bypassed', 'none')
+
+function stateFromCode(name: string, code: number): LayerState {
+  const marked = Math.floor(code / (statuses.length * executors.length)) % 32
+  const reason = reasons[Math.floor(code / (statuses.length * executors.length * 32))]
+  return {
+    name,
+    status: statuses[code % statuses.length] as LayerStatus,
+    by: executors[Math.floor(code / statuses.length) % executors.length] as Executor,
+    buffered: (marked & marks.buffered) > 0,
+    ...(reason ? { reason } : {}),
+    ...(marked & marks.armed ? { armed: true } : {}),
+    ...(marked & marks.failed ? { failed: true } : {}),
+    ...(marked & marks.beside ? { beside: true } : {}),
+    ...(marked & marks.checked ? { checked: true } : {}),
   }
 }
 
-function bitOf(bits: ReadonlyMap<string, number>, name: string): number {
-  return bits.get(name) ?? 0
+interface Page {
+  readonly next: Map<number, Page>
+  line?: StatusLine
 }
 
-function stateOf(name: string, asked: boolean, buffered: boolean): LayerState {
-  if (!asked) return { name, status: 'evaporation-bypassed', by: 'none', buffered: false }
-  return { name, status: 'active', by: 'gateway', buffered }
+/** Makes the book. There are few combinations and every answer says one, so each is written once, and found by the states of its layers in turn. */
+export function createStatusBook(names: readonly string[], form: StatusForm): StatusBook {
+  const first: Page = { next: new Map() }
+  return (codeOf) => {
+    let page = first
+    for (const name of names) {
+      const code = codeOf(name)
+      let next = page.next.get(code)
+      if (!next) {
+        next = { next: new Map() }
+        page.next.set(code, next)
+      }
+      page = next
+    }
+    page.line ??= lineFrom(
+      names.map((name) => stateFromCode(name, codeOf(name))),
+      form,
+    )
+    return page.line
+  }
+}
+
+function lineFrom(states: readonly LayerState[], form: StatusForm): StatusLine {
+  return { states, text: layerStatus(states, form) }
 }
 
 /** The header's value. */
-export function layerStatus(states: readonly LayerState[], form: StatusForm): string {
+function layerStatus(states: readonly LayerState[], form: StatusForm): string {
   if (form === 'summary') return leastAdvanced.find((each) => states.some(({ status }) => status === each)) as string
   return states.map((state) => (form === 'plain' ? plain(state) : member(state))).join(', ')
 }

@@ -1,28 +1,23 @@
-import { layers as allLayers } from '../plugins/index.ts'
 import type { Head } from './answer.ts'
 import { deprecatedHeaders } from './deprecated-layers.ts'
 import { foldHeaders } from './folding/fold-headers.ts'
-import { statesFromFold } from './folding/states.ts'
-import { checkAnswer, checkHeader } from './header-checks.ts'
-import { layerStatus, type StatusLine } from './layer-status.ts'
+import { stateFromFold } from './folding/states.ts'
+import { checkAnswer } from './header-checks.ts'
+import { bypassed, marks, type StatusLine, stateCode } from './layer-status.ts'
 import type { Privileged } from './privileged.ts'
 import { serverTiming } from './server-timing.ts'
 import type { Visit } from './visit.ts'
 
 /** Where every layer ran in this call, as far as it has come. */
 export function statusLine({ record: { layers, call, fold }, setup }: Visit): StatusLine {
-  if (fold) {
-    const buffered = call ? [...setup.acting.keys()].filter((name) => setup.acting.get(name)?.buffers?.(call)) : nobody
-    const states = statesFromFold({ names: layerNames, layers, buffered, fold })
-    return { states, text: layerStatus(states, setup.config.headers.layerStatus) }
-  }
-  if (layers.length === 0) return setup.statusBook(nobody, nobody)
-  const asked = layers.map(({ name }) => name)
-  const buffered = call ? asked.filter((name) => setup.acting.get(name)?.buffers?.(call)) : nobody
-  return setup.statusBook(asked, buffered)
+  const buffers = (name: string): boolean => call !== undefined && (setup.acting.get(name)?.buffers?.(call) ?? false)
+  return setup.statusBook((name) => {
+    const asked = layers.length > 0 && layers.some((each) => each.name === name)
+    const buffered = asked && buffers(name)
+    if (fold) return stateFromFold(name, fold, { asked, buffered })
+    return asked ? stateCode('active', 'gateway', buffered ? marks.buffered : 0) : bypassed
+  })
 }
-const nobody: readonly string[] = []
-const layerNames = allLayers.map(({ name }) => name)
 
 /** The headers of ours that an answer carries: where every layer ran, what it took, and for those allowed, how long each was. */
 export function ownHeaders(visit: Visit, draining: boolean, head: Head = passedOn): Record<string, string> {
@@ -38,7 +33,7 @@ export function ownHeaders(visit: Visit, draining: boolean, head: Head = passedO
     Object.assign(headers, foldHeaders(record, names, head.status))
   if (draining) headers['connection'] = 'close'
   const check = checkAnswer(caller.request.headers, names)
-  if (check) headers[checkHeader(names)] = check
+  if (check) headers[names.check] = check
   if (privileged) Object.assign(headers, privilegedHeaders(visit, privileged, head))
   return headers
 }

@@ -133,16 +133,19 @@ export class Receiver implements Dispatcher.DispatchHandler, ReuseWatch, Exchang
       this.abort()
     }
   }
-  async whole(maxBytes: number): Promise<Buffer> {
+  whole(maxBytes: number): Promise<Buffer> {
     this.#collecting = true
     if (this.#controller?.paused) this.#controller.resume()
-    while (!this.#ended && this.#queued <= maxBytes) await this.#more()
-    if (this.#error) throw this.#error
+    return new Promise((resolve, reject) => this.#collect(maxBytes, resolve, reject))
+  }
+  #collect(maxBytes: number, resolve: (body: Buffer) => void, reject: (error: unknown) => void): void {
+    if (this.#error) return void reject(this.#error)
     if (this.#queued > maxBytes) {
       this.abort()
-      throw gatewayError('runner_protocol', `the runner's answer is longer than ${maxBytes} bytes`)
+      return void reject(gatewayError('runner_protocol', `the runner's answer is longer than ${maxBytes} bytes`))
     }
-    return this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue, this.#queued)
+    if (!this.#ended) return void this.#whenMore(() => this.#collect(maxBytes, resolve, reject))
+    resolve(this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue, this.#queued))
   }
   async firstByte(): Promise<number> {
     for (;;) {
@@ -165,12 +168,13 @@ export class Receiver implements Dispatcher.DispatchHandler, ReuseWatch, Exchang
     return count === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length)
   }
   #more(): Promise<void> {
+    return new Promise((resolve) => this.#whenMore(resolve))
+  }
+  #whenMore(then: () => void): void {
     if (this.#patience) this.#expect(this.#patience)
-    return new Promise((resolve) => {
-      this.#wake = () => {
-        this.#wake = undefined
-        resolve()
-      }
-    })
+    this.#wake = () => {
+      this.#wake = undefined
+      then()
+    }
   }
 }

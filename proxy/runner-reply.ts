@@ -185,7 +185,8 @@ export function outwardHeaders(headers: IncomingHttpHeaders, names: HeaderNames)
   const nominated = nominatedHeaders(headers.connection)
   const own = ownHeaders(names)
   const out: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name]
     if (value === undefined || kept.has(name) || hopHeaders.has(name) || nominated.has(name) || own.has(name)) continue
     out[name] = Array.isArray(value) ? value.join(', ') : value
   }

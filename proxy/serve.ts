@@ -109,7 +109,7 @@ function observersOnly(fold: CallFold, { layers, mismatch }: Fallback): boolean 
   fold.mismatch ??= mismatch
   const failing = layers.length > 0 ? layers : [...fold.modes.keys()]
   const decides = failing.some((name) => fold.modes.get(name) === 'enforce')
-  for (const name of failing) if (fold.modes.get(name) === 'observe') fold.modes.delete(name)
+  for (const name of failing) if (fold.modes.get(name) === 'observe') fold.leftOut(name)
   return !decides
 }
 

@@ -21,9 +21,8 @@ function recordOf() {
     ),
   })
   record.firstByteMs = 12
-  const fold = createCallFold()
-  fold.stages.set('prompt', 'canary')
-  Object.assign(fold, { rollout: 'r1', unit: 't:acme', step: 'S2' })
+  const stages = new Map([['prompt', 'canary']])
+  const fold = Object.assign(createCallFold(), { stages, rollout: 'r1', unit: 't:acme', step: 'S2' as const })
   record.fold = fold
   return { record, fold }
 }
@@ -44,9 +43,9 @@ it('a call of a rollout tells at its end all that is counted of it', () => {
 it('a call that fell back tells why, about which layers, and what was wrong', () => {
   const { record, fold } = recordOf()
   fold.reason = 'not-acknowledged'
-  fold.atFault.push('prompt', 'routing')
+  fold.unheard(['prompt'])
+  Object.assign(fold, { atFault: ['prompt', 'routing'] })
   Object.assign(fold, { chosen: true, mismatch: { kind: 'version', layer: 'prompt' }, broken: ['usage', 'end-mark'] })
-  fold.unacknowledged.push('prompt')
   const state = { name: 'prompt', status: 'fallback', by: 'gateway', buffered: false, reason: fold.reason } as const
   const attrs = spanAttributes({ record, states: [state], arm: 'shadow', requestId: 'r-1' })!
   expect(endedCallFrom({ code: 200, source: 'runner', attrs })).toMatchObject({

@@ -19,16 +19,23 @@ export interface PastCall {
   /** Who made it: only they may say what they think of it. */
   readonly who: string | undefined
   /** How it was split with the runner. */
-  readonly fold: FoldPart | undefined
+  readonly fold: PastFold | undefined
   /** What the caller thought of the answer, −1 to 1, where it said. */
   feedback: number | undefined
+}
+
+/** What of a split outlives its call: nothing that the caller said. */
+type PastFold = Pick<CallFold, 'modes' | 'stages' | 'fallbacks' | 'unacknowledged' | 'sends' | 'reason' | 'said'>
+
+function pastFoldFrom({ modes, stages, fallbacks, unacknowledged, sends, reason, said }: CallFold): PastFold {
+  return { modes, stages, fallbacks, unacknowledged, sends, reason, said }
 }
 
 /** Keeps of a visit what `explain` may tell: the request and its body are let go, also as each folded layer saw them. */
 export function pastCallFrom(caller: Caller, record: CallRecord, ended: { route: string; status: number }): PastCall {
   const tenant = record.call?.facts.principal?.tenant
   const who = whoCalled(record)
-  const fold = record.fold && foldPartFrom(record.fold)
+  const fold = record.fold && pastFoldFrom(record.fold)
   record.directiveFault ??= record.fold?.said?.acknowledgement.runner.dir
   record.call = undefined
   record.fold = undefined
@@ -74,7 +81,7 @@ export function storyFromPastCall({ record, tenant, who: _, fold, feedback, ...p
     ...(usage ? { tokens: { input: usage.prompt_tokens ?? 0, output: usage.completion_tokens ?? 0 } } : {}),
     ...(feedback === undefined ? {} : { feedback }),
     layers,
-    ...(fold ? { fold } : {}),
+    ...(fold ? { fold: foldPartFrom(fold) } : {}),
     attempts: record.attempts.map(({ target, ...attempt }) => ({ ...target, ...attempt })),
   }
 }
@@ -82,7 +89,7 @@ export function storyFromPastCall({ record, tenant, who: _, fold, feedback, ...p
 const layerNames: readonly string[] = allLayers.map(({ name }) => name)
 
 /** What is told of how a call was split: what each layer was to do at the runner, and what the runner says it did. */
-function foldPartFrom(fold: CallFold): FoldPart {
+function foldPartFrom(fold: PastFold): FoldPart {
   const { runner } = fold.said?.acknowledgement ?? {}
   return {
     ...(runner?.boot === undefined ? {} : { boot: runner.boot }),
@@ -93,7 +100,7 @@ function foldPartFrom(fold: CallFold): FoldPart {
   }
 }
 
-function foldedLayerFrom(name: string, { stages, modes, fallbacks, said, unacknowledged }: CallFold): FoldedLayerPart {
+function foldedLayerFrom(name: string, { stages, modes, fallbacks, said, unacknowledged }: PastFold): FoldedLayerPart {
   const [stage, mode, fallback] = [stages.get(name), modes.get(name), fallbacks.get(name)]
   const { o, code, d, e } = said?.acknowledgement.layers[name] ?? {}
   return {

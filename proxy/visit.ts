@@ -140,10 +140,16 @@ function countFold({ metrics }: Rooms, { fallbacks, unacknowledged, missing }: C
 /** Where the layer that has moved furthest decided. */
 function armOf({ fold }: CallRecord): Arm {
   if (!fold || fold.stages.size === 0) return 'gateway'
-  const deciding = [...fold.modes].filter(([, mode]) => mode === 'enforce').map(([name]) => fold.stages.get(name))
-  if (deciding.includes('canary')) return 'proving'
-  if ([...fold.stages.values()].some((stage) => stage === 'shadow' || stage === 'canary')) return 'shadow'
-  return deciding.includes('native') ? 'native' : 'gateway'
+  let [proving, moving, native] = [false, false, false]
+  fold.stages.forEach((stage, name) => {
+    const decides = fold.modes.get(name) === 'enforce'
+    proving ||= decides && stage === 'canary'
+    native ||= decides && stage === 'native'
+    moving ||= stage === 'shadow' || stage === 'canary'
+  })
+  if (proving) return 'proving'
+  if (moving) return 'shadow'
+  return native ? 'native' : 'gateway'
 }
 
 function sourceOf({ record, privileged }: Visit): Source {
@@ -161,11 +167,10 @@ function measured(visit: Visit, status: number) {
     source: sourceOf(visit),
     arm: armOf(record),
     seconds,
-    ...(first === undefined
-      ? {}
-      : { overheadSeconds: (first - record.runnerMs) / 1000, runnerSeconds: record.runnerMs / 1000 }),
-    ...(first === undefined || !record.streamed ? {} : { ttftSeconds: first / 1000 }),
-    ...(record.span.recording ? { traceId: record.span.traceId } : {}),
+    overheadSeconds: first === undefined ? undefined : (first - record.runnerMs) / 1000,
+    runnerSeconds: first === undefined ? undefined : record.runnerMs / 1000,
+    ttftSeconds: first === undefined || !record.streamed ? undefined : first / 1000,
+    traceId: record.span.recording ? record.span.traceId : undefined,
   } as const
 }
 

@@ -96,25 +96,23 @@ export interface Memory<Entry extends Remembered> {
 
 /** Makes a memory of the last `capacity` calls, by default 1000; the oldest goes when another comes. */
 export function createMemory<Entry extends Remembered>(capacity = 1_000): Memory<Entry> {
+  // No index: every call would pay for it, and hardly any is looked for.
   const ring: Entry[] = []
-  const byId = new Map<string, Entry>()
   let oldest = 0
-  const forget = (entry: Entry): void => {
-    if (byId.get(entry.id) === entry) byId.delete(entry.id)
-    if (entry.requestId !== entry.id && byId.get(entry.requestId) === entry) byId.delete(entry.requestId)
-  }
   return {
     get size() {
       return ring.length
     },
     remember(entry) {
-      const gone = ring[oldest]
-      if (gone) forget(gone)
       ring[oldest] = entry
       oldest = (oldest + 1) % capacity
-      byId.set(entry.id, entry)
-      if (entry.requestId !== entry.id) byId.set(entry.requestId, entry)
     },
-    find: (id) => byId.get(id),
+    find(id) {
+      for (let back = 1; back <= ring.length; back++) {
+        const entry = ring[(oldest - back + ring.length) % ring.length] as Entry
+        if (entry.requestId === id || entry.id === id) return entry
+      }
+      return undefined
+    },
   }
 }

@@ -4,7 +4,6 @@ import { request as requestHttps } from 'node:https'
 import { performance } from 'node:perf_hooks'
 import { gatewayError } from '../../plugins/errors.ts'
 import type { HeaderNames } from '../../plugins/headers.ts'
-import { checkHeader } from '../header-checks.ts'
 import { wordsFromError } from './http-ask.ts'
 
 /** One request that is made in the same way wherever it goes. */
@@ -109,7 +108,7 @@ function nonceHeaders(nonce: string, names: HeaderNames | undefined): Record<str
   return {
     ...known,
     connection: 'te, close',
-    [checkHeader(names)]: nonce,
+    [names.check]: nonce,
     [names.conversationId]: nonce,
     [names.debug]: '1',
     [names.cacheHint]: 'bypass',

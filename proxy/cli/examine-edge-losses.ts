@@ -1,6 +1,5 @@
 import { parseDictionary } from 'structured-headers'
 import type { HeaderNames } from '../../plugins/headers.ts'
-import { checkHeader } from '../header-checks.ts'
 import type { Trial, TrialAnswer } from './examine-edge-ask.ts'
 
 /** What can happen to an answer or a request on its way through an edge. */
@@ -100,7 +99,7 @@ function layersIn(line: string): string {
 
 /** What of a request the gateway has not seen, by its own word. */
 function requestLosses({ direct, via, names }: Compared): Loss[] {
-  const asked = checkHeader(names)
+  const asked = names.check
   const [before, after] = [checkIn(direct.headers[asked]), checkIn(via.headers[asked])]
   if (!before) return []
   if (!after) {

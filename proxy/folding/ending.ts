@@ -37,7 +37,7 @@ export function endFolded(
     if (end.ok) whole = mergedAcknowledgement(head, end.acknowledgement)
     else parts.unacknowledged(end.layer ? [end.layer] : armedOf(head))
   } else if (ending.kind === 'complete' && isStream(exchange)) {
-    fold.missing.add('x-layer-ack-end')
+    fold.lost('x-layer-ack-end')
     parts.unacknowledged(armedOf(head))
   }
   fold.said = { ...said, acknowledgement: whole }

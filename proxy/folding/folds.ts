@@ -43,7 +43,7 @@ export interface FoldsParts extends Omit<EndingParts, 'used' | 'unacknowledged'>
 
 /** Makes the {@link Folds} of a configuration. */
 export function createFolds({ layers, send, decides, shadow, home, acting }: FoldsParts): Folds {
-  const rewriting = new Set(layers.filter(({ rewrites }) => rewrites).map(({ name }) => name))
+  const rewriting = layers.filter(({ rewrites }) => rewrites).map(({ name }) => name)
   const chooser = layers.find(({ writes }) => writes.includes('target'))?.name
   return {
     folding: (fold, record) => ({
@@ -56,7 +56,7 @@ export function createFolds({ layers, send, decides, shadow, home, acting }: Fol
           record.usage ??= usage
         }
         const unacknowledged = (names: readonly string[]): void => {
-          fold.unacknowledged.push(...names)
+          fold.unheard(names)
         }
         endFolded(fold, folded, ending, { call, parts: { acting, used, unacknowledged } })
         shadow.streams.ended(fold, folded, ending)
@@ -64,16 +64,16 @@ export function createFolds({ layers, send, decides, shadow, home, acting }: Fol
       },
     }),
     forced({ forced }, fold) {
-      const decides = [...fold.modes.values()].includes('enforce')
-      if (!forced || !decides || fold.reason === 'debug_force' || !forced()) return undefined
+      if (!forced || fold.reason === 'debug_force') return undefined
+      if (![...fold.modes.values()].includes('enforce') || !forced()) return undefined
       return new Fallback('debug_force', 'the caller asked for the gateway')
     },
     leaveOut(call, fold, record) {
       fold.inner = call
-      for (const [name, mode] of fold.modes) {
+      for (const name of rewriting) {
         const seen = fold.seen.get(name)
-        if (mode !== 'observe' || !rewriting.has(name) || !seen) continue
-        fold.modes.delete(name)
+        if (fold.modes.get(name) !== 'observe' || !seen) continue
+        fold.leftOut(name)
         const modes = { [name]: 'observe' } as const
         const answer = shadow.asked(record, fold, modes)
         decides.ask({ call: seen, modes, copy: true, reads: readsFor(modes, seen, { fold, acting }), answer })

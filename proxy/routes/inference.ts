@@ -38,7 +38,8 @@ interface Serving {
 function ours(rooms: Rooms, kind: InferenceRoute, { visit, body }: Serving): Promise<GatewayError | undefined> {
   return writeAnswer(frameOf(rooms, visit), async () => {
     const call = callOf(visit, body)
-    const seen = await withDirectives(kind.toCall?.(call) ?? call, body, visit)
+    const directed = withDirectives(kind.toCall?.(call) ?? call, body, visit)
+    const seen = directed instanceof Promise ? await directed : directed
     const plain = rooms.unstreamed() ? withoutStream(seen, degradedHeaderOf(visit.setup)) : undefined
     const served = await serve(serviceFor(visit, seen), plain?.call ?? seen, visit.record)
     const reply = rooms.looks.at(served, visit.record)

@@ -92,7 +92,10 @@ function take(state: State, addresses: readonly string[]): void {
 function add(state: State, address: string): void {
   const line = openLine(state.settings, address || undefined)
   state.lines.add(line)
-  state.instances.set(address, createInstance(line, { ...state.parts, alone: () => distinct(state).length < 2 }))
+  state.instances.set(
+    address,
+    createInstance(line, { ...state.parts, alone: () => state.instances.size < 2 || distinct(state).length < 2 }),
+  )
 }
 
 /** An address that is no longer the runner's gets no further calls; those under way end. */
@@ -107,6 +110,7 @@ function retire(state: State, address: string, instance: Instance): void {
 
 function distinct({ instances }: State): readonly Instance[] {
   const all = [...instances.values()]
+  if (all.length < 2) return all
   const boots = all.map(({ capabilities }) => capabilities?.boot)
   return all.filter((_, index) => boots[index] === undefined || boots.indexOf(boots[index]) === index)
 }

@@ -14,7 +14,7 @@ export function halvesOf(fold: CallFold, modes: ContextModes, acting: ReadonlyMa
   for (const name in modes) {
     const half = fold.halves.get(name) ?? silentHalf(name, fold, acting)
     if (!half) continue
-    fold.compared.add(name)
+    fold.holds(name)
     found.push(half)
   }
   return found

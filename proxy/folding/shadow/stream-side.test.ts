@@ -19,10 +19,10 @@ function foldedStream(events: readonly string[], type = 'text/event-stream'): Fo
 }
 
 function canaryFold(mode: 'enforce' | 'observe'): CallFold {
-  const fold = createCallFold()
-  fold.stages.set('prompt', 'canary')
-  fold.modes.set('prompt', mode)
-  return fold
+  return Object.assign(createCallFold(), {
+    stages: new Map([['prompt', 'canary']]),
+    modes: new Map([['prompt', mode]]),
+  })
 }
 
 const sent = { body: Buffer.from('{"stream":true}'), idleMs: 1_000 }
@@ -72,8 +72,7 @@ describe('a stream of a canary', () => {
 
   it('is left alone where no layer is in canary, where it is no stream, and where too many are looked at', async () => {
     const side = createStreamSide(createStreamChecks())
-    const shadowed = createCallFold()
-    shadowed.stages.set('prompt', 'shadow')
+    const shadowed = Object.assign(createCallFold(), { stages: new Map([['prompt', 'shadow']]) })
     const stream = foldedStream(whole)
     expect(side.tapped(shadowed, stream, sent)).toBe(stream.exchange)
     const document = foldedStream(['{}'], 'application/json')
