@@ -8,6 +8,7 @@ import { collapsedStatus, forwardStatus, hitStatus, pinnedStatus } from './cache
 import type { Entry } from './entry.ts'
 import { known } from './essence.ts'
 import type { Flight } from './flights.ts'
+import type { Found } from './lease.ts'
 import type { Parts } from './parts.ts'
 import { replay, replyFromEntry } from './replay.ts'
 import { type BypassReason, type CacheKey, type Judged, judge } from './rule.ts'
@@ -138,17 +139,20 @@ async function stored(parts: Parts, { place, wish }: Asking): Promise<Entry | un
   return entry && isYoung(parts, entry, wish) ? entry : undefined
 }
 
+async function foundAtOnce(parts: Parts, asking: Asking): Promise<Found | undefined> {
+  const entry = await stored(parts, asking)
+  return entry && { entry, first: true }
+}
+
 /** This call asks for all that wait in its flight, unless the answer is there or another replica asks already. */
 async function lead(parts: Parts, asking: Asking, visit: Visit): Promise<Verdict> {
   const { call, place } = asking
   // At once, so that a caller who leaves while the store is asked hands the flight on.
   parts.visits.set(call.id, visit)
   try {
-    const entry = await stored(parts, asking)
-    if (entry) return arrived(parts, { asking, visit, entry }, hit)
     const wait = { look: () => stored(parts, asking), waitMs: parts.step.coalesceWaitMs, signal: call.signal }
-    const got = await parts.leases?.take(place.digest, wait)
-    if (got && 'json' in got) return arrived(parts, { asking, visit, entry: got }, coalesced)
+    const got = parts.leases ? await parts.leases.take(place.digest, wait) : await foundAtOnce(parts, asking)
+    if (got && 'entry' in got) return arrived(parts, { asking, visit, entry: got.entry }, got.first ? hit : coalesced)
     if (got && visit.concluded) got.end(false)
     else visit.lease = got
   } catch (reason) {

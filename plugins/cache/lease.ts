@@ -20,11 +20,18 @@ export interface Lease {
 /** Leases over the shared store: of many replicas with the same cold question, one asks. */
 export interface Leases {
   /**
-   * Waits until this process may ask, or the answer is there, whichever is first. Undefined when neither happened in time, or the store
-   * is away: then it asks without a lease.
+   * Waits until this process may ask, or the answer is there, whichever is first: `first` where it is there at once. Undefined when neither
+   * happened in time, or the store is away: then it asks without a lease. Looking and claiming go out together, so that a cold question
+   * costs one round trip; a claim that was not needed is given back.
    */
-  take(digest: string, wait: LeaseWait): Promise<Lease | Entry | undefined>
+  take(digest: string, wait: LeaseWait): Promise<Lease | Found | undefined>
   close(): void
+}
+
+/** The answer, and whether the first look found it. */
+export interface Found {
+  readonly entry: Entry
+  readonly first: boolean
 }
 
 /** How a lease is waited for. */
@@ -56,12 +63,15 @@ export function createLeases(store: Store, side: Side): Leases {
       const key = `cache:${sideKeys[side]}:l:${digest.slice(0, 32)}`
       const until = performance.now() + waitMs
       for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, longestPollMs)) {
-        if (!store.up()) return undefined
-        if (await store.add(key, owner, leaseMs)) return hold(key)
+        const claiming = store.up()
+          ? store.add(key, owner, leaseMs).then((mine) => (mine ? hold(key) : undefined))
+          : undefined
+        const [entry, lease] = await both(look(), claiming)
+        if (entry) return { entry, first: pollMs === firstPollMs }
+        if (!claiming) return undefined
+        if (lease) return lease
         if (signal.aborted || performance.now() + pollMs > until) return undefined
         await delay(pollMs, undefined, { signal }).catch(ignored)
-        const entry = await look()
-        if (entry) return entry
       }
     },
     close() {
@@ -69,6 +79,29 @@ export function createLeases(store: Store, side: Side): Leases {
       renewals.clear()
     },
   }
+}
+
+/** The answer as soon as it is there; a claim, when there is none. Whatever goes wrong with the looking is thrown. */
+async function both(
+  looking: Promise<Entry | undefined>,
+  claiming: Promise<Lease | undefined> | undefined,
+): Promise<[Entry | undefined, Lease | undefined]> {
+  // It may fail before anybody waits for it.
+  claiming?.catch(ignored)
+  let entry: Entry | undefined
+  try {
+    entry = await looking
+  } catch (reason) {
+    giveBack(claiming)
+    throw reason
+  }
+  if (!entry) return [undefined, await claiming]
+  giveBack(claiming)
+  return [entry, undefined]
+}
+
+function giveBack(claiming: Promise<Lease | undefined> | undefined): void {
+  claiming?.then((lease) => lease?.end(false), ignored)
 }
 
 function ignored(): void {}
