@@ -15,8 +15,8 @@ export interface FoldedPlan {
   readonly names: { readonly folded: string; readonly runner: string }
   /** Port of the engine behind the runner. */
   readonly engine: number
-  /** Redis for the state of gateway and runner. */
-  readonly redis: string
+  /** Redis for the state of gateway and runner; absent: each keeps its own, as one runner may. */
+  readonly redis?: string
   /** Ends what was started. */
   readonly stack: AsyncDisposableStack
 }
@@ -42,9 +42,8 @@ export async function startFolded(plan: FoldedPlan): Promise<Folded | string> {
 }
 
 /**
- * The gateway with every layer at a native runner, which stands in front of the engine and executes all six for real, limits, answers and
- * profiles on Redis. Words when a layer
- * does not get there.
+ * The gateway with every layer at a native runner, which stands in front of the engine and executes all six for real, with limits, answers and
+ * profiles on Redis or, without one, in its own memory. Words when a layer does not get there.
  */
 async function start({ rig, names, engine, redis, stack }: FoldedPlan): Promise<Folded | string> {
   const dir = stack.use(createTempDir())
@@ -52,7 +51,8 @@ async function start({ rig, names, engine, redis, stack }: FoldedPlan): Promise<
   writeFileSync(key, secret)
   const program = [process.execPath, join(rig.options.tree, 'native-runner/main.ts')]
   const behind = ['--engine', 'openai', '--upstream', `http://127.0.0.1:${engine}`, '--model', 'bench', '--port', '0']
-  const state = ['--store', redis, '--policy-dir', dir.file('policies'), '--key', `bench=${key}`, '--api-key-file', key]
+  const store = redis === undefined ? [] : ['--store', redis]
+  const state = [...store, '--policy-dir', dir.file('policies'), '--key', `bench=${key}`, '--api-key-file', key]
   const runner = stack.use(
     await startProcess({
       command: program[0] as string,
@@ -61,10 +61,10 @@ async function start({ rig, names, engine, redis, stack }: FoldedPlan): Promise<
     }),
   )
   const { all, authOnRedis, token } = rig.layers
-  const layers = { ...all, auth: authOnRedis }
   const upstream = Number(runner.readyMatch[1])
   // A database of its own: gateways on one database share their stages, and the unfolded one beside it is such a gateway.
-  const { port, pid } = await rig.gateway({ layers, upstream, redis: `${redis}/1`, native: key })
+  const shared = redis === undefined ? {} : { layers: { ...all, auth: authOnRedis }, redis: `${redis}/1` }
+  const { port, pid } = await rig.gateway({ layers: all, ...shared, upstream, native: key })
   const subject = { name: names.folded, port, token, unique: true, pids: [pid, runner.pid] }
   const alone = { name: names.runner, port: upstream, token: secret, unique: true, pids: [runner.pid] }
   const folded = await until(async () => (await unfoldedOf(subject)) === undefined, 'folded', foldsWithinMs).then(

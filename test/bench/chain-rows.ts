@@ -34,10 +34,14 @@ export function chainRows(findings: ChainFindings): Row[] {
 }
 
 function comparisons({ plain, whole, missing }: ChainFindings): Row[] {
-  const { chain, unfolded, folded } = chainNames
+  const { chain, unfolded, folded, alone, bare } = chainNames
   const why = missing[folded]
-  const beside = (p: number): string => `${shown(ratio(plain, [chain, unfolded], p))} ×`
-  const rows = [told('chain ÷ unfolded, overhead', `p50 ${beside(p50)}, p99 ${beside(p99)}`)]
+  const over = (name: string): string =>
+    [p50, p99].map((p, at) => `${at === 0 ? 'p50' : 'p99'} ${shown(ratio(plain, [chain, name], p))} ×`).join(', ')
+  const rows = [
+    told('chain ÷ unfolded, overhead', over(unfolded)),
+    ...(plain.has(alone) ? [told('chain ÷ folded without Redis, overhead', over(alone))] : []),
+  ]
   if (why !== undefined) {
     const names = ['chain ÷ folded, overhead p99', 'folded ÷ unfolded, overhead p99']
     return [...names.map((name) => skipped(name, why)), ...rows]
@@ -45,7 +49,8 @@ function comparisons({ plain, whole, missing }: ChainFindings): Row[] {
   const most = ratio(plain, [chain, folded], p99)
   const least = ratio(plain, [folded, unfolded], p99)
   const times = (value: number) => ({ unit: '×', reached: `${shown(value)} ×` })
-  const note = `p50 ${shown(ratio(plain, [chain, folded], p50))} ×; the field's figure is 12.6 ×`
+  const hop = plain.has(bare) ? `; over one bare hop ${shown(ratio(plain, [chain, bare], p99))} ×` : ''
+  const note = `p50 ${shown(ratio(plain, [chain, folded], p50))} ×${hop}; the field's figure is 12.6 ×`
   const wholeP99 = (name: string): number =>
     median(roundsOf(whole, name).map((each) => percentile(each.latencies, p99)))
   return [

@@ -23,6 +23,8 @@ export const chainNames = {
   lean: 'chain, fewest parses',
   unfolded: 'Foldgate unfolded',
   folded: 'Foldgate folded',
+  alone: 'folded, no Redis',
+  bare: 'a bare Node proxy',
   runner: 'native runner alone',
 } as const
 
@@ -47,7 +49,13 @@ export async function startChainSubjects(rig: Rig, redis: Redis): Promise<ChainS
     typeof folded === 'string'
       ? [[chainNames.folded, folded]]
       : [folded.folded, folded.runner].map((each) => [each.name, each])
-  const found: readonly [string, Started][] = [...chains, [chainNames.unfolded, unfolded], ...foldedPair]
+  const found: readonly [string, Started][] = [
+    ...chains,
+    [chainNames.unfolded, unfolded],
+    ...foldedPair,
+    [chainNames.alone, await startAlone(parts)],
+    [chainNames.bare, await startBare(parts)],
+  ]
   const stack = starting.move()
   return {
     engine,
@@ -85,6 +93,19 @@ async function classicChains({ rig, redis, engine, stack }: Parts): Promise<[str
   }
   const classic = await start(chainNames.chain, 'each')
   return [classic, rig.options.quick ? [chainNames.lean, leftOut] : await start(chainNames.lean, 'needed')]
+}
+
+/** One runner needs no store that is shared: what it keeps is where the engine is. */
+async function startAlone({ rig, engine, stack }: Parts): Promise<Started> {
+  const names = { folded: chainNames.alone, runner: chainNames.runner }
+  const started = await startFolded({ rig, names, engine: engine.port, stack })
+  return typeof started === 'string' ? started : started.folded
+}
+
+/** One hop of which nothing is a layer's: no proxy in Node can cost less. */
+async function startBare({ rig, engine }: Parts): Promise<ChainSubject> {
+  const { port, pid } = await rig.bare({ upstream: engine.port })
+  return { name: chainNames.bare, port, unique: true, pids: [pid] }
 }
 
 async function startUnfolded({ rig, redis, engine }: Parts): Promise<ChainSubject> {

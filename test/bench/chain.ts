@@ -61,7 +61,8 @@ function inRounds(all: readonly ChainSubject[], plan: { rounds: number; forMs: n
 function drawn(plain: ChainRounds): string {
   const pooled = (name: string): number[] => plain.get(name)?.flatMap(({ latencies }) => latencies) ?? []
   const engine = pooled(chainNames.engine)
-  const others = [...plain.keys()].filter((name) => name !== chainNames.engine && name !== chainNames.runner)
+  const { engine: behind, runner, bare } = chainNames
+  const others = [...plain.keys()].filter((name) => ![behind, runner, bare].some((each) => each === name))
   const columns = others.map((name) => ({ name, values: overheadsOf(pooled(name), engine) }))
   const folded = overheadsOf(pooled(chainNames.folded), pooled(chainNames.runner))
   columns.push({ name: 'folded over its runner', values: folded })

@@ -23,8 +23,8 @@ export interface Rig extends AsyncDisposable {
   scriptedRunner(): Promise<ScriptedRunner>
   /** nginx in front of the plain upstream; undefined where it is not installed. Started on first use. */
   nginx(): Promise<Nginx | undefined>
-  /** The least that a proxy in Node can be, in front of the plain upstream. */
-  bare(plan?: ProcessPlan): Promise<RunningProxy>
+  /** The least that a proxy in Node can be, in front of the plain upstream or of that at another port. */
+  bare(plan?: ProcessPlan & { readonly upstream?: number }): Promise<RunningProxy>
 }
 
 /** Where a scripted runner listens, and the secret that contexts for it are signed with. */
@@ -110,9 +110,9 @@ export async function createRig(options: BenchOptions, cores: Cores = coresOfMac
       nginx ??= startNginx(dir, ports.json, cores.tested).then((running) => started.use(running))
       return nginx
     },
-    async bare({ nodeFlags = [], env = {} } = {}) {
+    async bare({ nodeFlags = [], env = {}, upstream = ports.json } = {}) {
       const port = await freePort()
-      const script = [join(import.meta.dirname, 'bare-proxy.ts'), String(port), String(ports.json)]
+      const script = [join(import.meta.dirname, 'bare-proxy.ts'), String(port), String(upstream)]
       const line = pinned(cores.tested, [process.execPath, ...nodeFlags, ...script])
       const running = started.use(await startProcess({ ...line, env, ready: /listening/ }))
       const dispose = () => running[Symbol.asyncDispose]()
