@@ -62,5 +62,6 @@ function factsFromContext(said: ContextFacts): Partial<Facts> {
     ...(id === undefined || tenant === undefined ? {} : { principal }),
     ...(target === undefined ? {} : { target }),
     ...(said['largest'] === true ? { largest: true } : {}),
+    ...(said['purged'] === undefined ? {} : { purged: said['purged'] }),
   } as Partial<Facts>
 }

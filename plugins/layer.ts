@@ -3,7 +3,7 @@ import type { Call, Fact, Principal } from './call.ts'
 import type { Route } from './chat.ts'
 import type { Directives } from './directives.ts'
 import type { ErrorCode, Fault } from './errors.ts'
-import type { LayerReads } from './execution-context-facts.ts'
+import type { ClaimValue, LayerReads } from './execution-context-facts.ts'
 import type { FoldSource, Host, Seat } from './host.ts'
 import type { LayerReport } from './policy-report.ts'
 import type { Reply } from './reply.ts'
@@ -39,6 +39,8 @@ export interface Acting {
    * at most 512 bytes as compact JSON. Asked after `decide`, before `release`. Absent or undefined: there are none.
    */
   reads?(call: Call): LayerReads | undefined
+  /** Facts that its half at the runner is to know with every call, beside those of the call itself; few and short. Undefined: none now. */
+  tells?(): Readonly<Record<string, ClaimValue>> | undefined
   /** What the acknowledgement says of this call beside its outcome; asked when the answer begins, and again just before `release`. */
   notes?(call: Call): LayerNotes | undefined
   /**

@@ -9,6 +9,7 @@ import type { Flights } from './flights.ts'
 import type { Stages } from './folding/stages.ts'
 import { layerProblems, layerStory, layerViews } from './layer-views.ts'
 import type { Outside } from './outside/outside.ts'
+import { createPurge } from './purge.ts'
 import type { RolloutOperations } from './rollout-operations.ts'
 import { runnerViews } from './runner-views.ts'
 import type { Setup } from './setup.ts'
@@ -56,6 +57,7 @@ export function createOperations(parts: OperationsParts): Operations {
       return past && storyFromPastCall(past)
     },
     explainLayer: (name) => layerStory(name, { setup: setup(), stages }, shown()),
+    purgeCache: createPurge(parts),
     ...createStageChanges({ setup, stages, views, undo: parts.outside.undo }),
     ...parts.rollouts,
     diffs: () => setup().folding.shadow.view(setup().host.clock.now()),

@@ -33,6 +33,7 @@ const nothingInside = sha256('')
 /** What becomes of a call: a stored answer, or on it goes. An observer only finds out the key, and where the answer will belong. */
 export function decide(parts: Parts, call: Call, mode: Mode): Verdict | Promise<Verdict> {
   const { host, step, pins, storage } = parts
+  if (call.facts.purged) storage.learn(call.facts.purged, host.clock.now())
   const wish = wishFromHeaders(step.clientHints ? call.headers : {}, parts.hintHeader)
   const inside = host.insideDigest ? host.insideDigest(call) : nothingInside
   const { key, question } = judgedCall(parts, call, { wish, inside })

@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts'
+import type { ClaimValue } from '../execution-context-facts.ts'
 import type { Host } from '../host.ts'
 import type { Acting } from '../layer.ts'
 import type { CacheConfig } from './config.ts'
@@ -26,8 +27,8 @@ declare module '../host.ts' {
 export interface CacheActing extends Acting {
   /**
    * Forgets stored answers: of a tenant, a route, a prompt version, what fits all that are given, or everything. Curated answers stay. An
-   * answer that is still under way is not stored afterwards. Only this side's: this process follows at once, other replicas within
-   * `localTtlMs`. Gives back how many went, as far as they were counted. Throws `store_lost` when the other replicas could not be told.
+   * answer that is still under way is not stored afterwards. This process follows at once, other replicas within `localTtlMs`, and a runner
+   * with its next call; that one forgets all of the route, whoever they are for. Gives back how many went, as far as they were counted. Throws `store_lost` when the other replicas could not be told.
    */
   purge(scope: PurgeScope): Promise<number>
 }
@@ -54,6 +55,10 @@ function createCache(folded: FoldedStep, host: Host): CacheActing {
       if (!visit) return
       parts.visits.delete(call.id)
       if (!visit.judging) giveUp(visit, parts.flights)
+    },
+    tells() {
+      const purged = parts.storage.told(host.clock.now())
+      return purged.length > 0 ? { purged: purged as unknown as ClaimValue } : undefined
     },
     purge: (scope) => parts.storage.purge(scope),
     async close() {

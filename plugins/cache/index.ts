@@ -4,6 +4,7 @@ import { fold, stays } from './fold.ts'
 import { openCache } from './gateway.ts'
 import { native } from './native.ts'
 import { cachedRoutes } from './pin.ts'
+import type { ToldPurge } from './purges.ts'
 import type { CacheKey } from './rule.ts'
 import type { CacheStep } from './step.ts'
 import { tighten } from './tighten.ts'
@@ -13,6 +14,8 @@ declare module '../call.ts' {
   interface Facts {
     /** The digest that names this call's answer, or why it has none. Written by cache. */
     cacheKey: CacheKey
+    /** What was purged on the other side, and is to be passed over here. Written by the server. */
+    purged: readonly ToldPurge[]
     /** Set for the one repeat of an answer whose score was too low: the largest eligible target is to answer. Written by cache. */
     largest: boolean
   }
@@ -37,4 +40,5 @@ export const cache = defineLayer<'cache', CacheConfig, CacheStep>({
 })
 
 export type { CacheActing } from './gateway.ts'
+export { cachedRoutes as purgeableRoutes } from './pin.ts'
 export type { PurgeScope } from './purges.ts'

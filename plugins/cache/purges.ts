@@ -18,6 +18,14 @@ export interface Purge {
   readonly prompt?: string | undefined
 }
 
+/** A purge as the other side is told of it: wider where that has other names for tenants and versions, never narrower. */
+export interface ToldPurge {
+  /** Answers to calls up to this instant are gone, in milliseconds since the epoch. */
+  readonly until: number
+  /** On this route only; absent: on every one. */
+  readonly route?: string
+}
+
 /**
  * Notes of what was purged, so that an answer that was under way, or that another replica holds at hand, is not given out afterwards.
  * Kept as long as an entry can live.
@@ -29,6 +37,10 @@ export interface Purges {
   note(purge: Purge): Promise<void>
   /** Reads the notes of other replicas when the last look is older than the bound. */
   refresh(now: number): Promise<void>
+  /** What the other side is to pass over: at most one purge a route. Looks for notes of other replicas beside. */
+  told(now: number): readonly ToldPurge[]
+  /** The other side has told of these. */
+  learn(told: readonly ToldPurge[], now: number): void
   /** Entries may live so long from now on, in milliseconds. */
   keepFor(ms: number): void
 }
@@ -72,6 +84,15 @@ export function createPurges({ store, side, lookEveryMs }: PurgesInit): Purges {
     const known = new Map([...purges, ...more].map((purge) => [JSON.stringify(purge), purge]))
     purges = [...known.values()].filter((purge) => purge.until + keepMs > now)
   }
+  const refresh = (now: number): Promise<void> => {
+    // Nobody else writes to an embedded store; what an earlier configuration noted is read once.
+    const due = store.kind === 'embedded' ? lookedAt === Number.NEGATIVE_INFINITY : now - lookedAt >= lookEveryMs
+    if (due) {
+      lookedAt = now
+      look = store.get(notesKey).then((notes) => notes && add(purgesFromNotes(notes.toString('utf8')), now), ignored)
+    }
+    return look
+  }
   return {
     hides: (meta) => purges.length > 0 && purges.some((purge) => takes(purge, meta)),
     async note(purge) {
@@ -80,19 +101,27 @@ export function createPurges({ store, side, lookEveryMs }: PurgesInit): Purges {
       const lines = [purge, everything].map((each) => `${JSON.stringify(each)}\n`)
       await store.run(appendNote, [notesKey], [...lines, maxNotesBytes, keepMs])
     },
-    refresh(now) {
-      // Nobody else writes to an embedded store; what an earlier configuration noted is read once.
-      const due = store.kind === 'embedded' ? lookedAt === Number.NEGATIVE_INFINITY : now - lookedAt >= lookEveryMs
-      if (due) {
-        lookedAt = now
-        look = store.get(notesKey).then((notes) => notes && add(purgesFromNotes(notes.toString('utf8')), now), ignored)
-      }
-      return look
+    refresh,
+    told(now) {
+      void refresh(now)
+      return purges.length === 0 ? [] : latestByRoute(purges.filter((purge) => purge.until + keepMs > now))
+    },
+    learn(told, now) {
+      const knows = ({ until, route }: ToldPurge): boolean =>
+        purges.some((purge) => purge.tenant === undefined && purge.route === route && purge.until >= until)
+      const news = told.filter((each) => each.until + keepMs > now && !knows(each))
+      if (news.length > 0) add(news, now)
     },
     keepFor(ms) {
       keepMs = Math.max(keepMs, ms)
     },
   }
+}
+
+function latestByRoute(purges: readonly Purge[]): readonly ToldPurge[] {
+  const until = new Map<string | undefined, number>()
+  for (const purge of purges) until.set(purge.route, Math.max(purge.until, until.get(purge.route) ?? 0))
+  return [...until].map(([route, last]) => (route === undefined ? { until: last } : { until: last, route }))
 }
 
 function ignored(): void {}

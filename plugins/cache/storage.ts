@@ -2,7 +2,7 @@ import type { Host } from '../host.ts'
 import { createAddresses, type Place } from './address.ts'
 import { bytesFromEntry, type Entry, type EntryMeta, entryFromBytes } from './entry.ts'
 import { createFront } from './front.ts'
-import { createPurges, type PurgeScope, takes } from './purges.ts'
+import { createPurges, type PurgeScope, type ToldPurge, takes } from './purges.ts'
 
 /** The answers: at hand in this process, and behind that in the store. */
 export interface Storage {
@@ -14,6 +14,9 @@ export interface Storage {
   keep(place: Place, made: Made, json: Buffer): { readonly entry: Entry; readonly stored: Promise<void> }
   /** How many answers went, as far as they were counted. Throws `store_lost`, after this process has forgotten its own. */
   purge(scope: PurgeScope): Promise<number>
+  /** The purges that the other side is to know, and those that it knows of. */
+  told(now: number): readonly ToldPurge[]
+  learn(told: readonly ToldPurge[], now: number): void
   /** Answers may live so long from now on, in milliseconds: purges are remembered at least that long. */
   keepFor(ms: number): void
 }
@@ -77,6 +80,8 @@ export function createStorage(config: StorageConfig, host: Host): Storage {
       const counts = await Promise.all(addresses.prefixes(tag, route).map((each) => store.deletePrefix(each)))
       return counts.reduce((sum, count) => sum + count, 0)
     },
+    told: purges.told,
+    learn: purges.learn,
     keepFor: purges.keepFor,
   }
 }

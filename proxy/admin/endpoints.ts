@@ -8,6 +8,7 @@ import type { Operations, Probe } from './operations.ts'
 import { events } from './page/events-endpoint.ts'
 import { pageEndpoints } from './page/page-endpoint.ts'
 import { answerFromHealth } from './probes.ts'
+import { purge } from './purge-endpoint.ts'
 import { rolloutEndpoints } from './rollout-endpoints.ts'
 import { stageEndpoints } from './stage-endpoints.ts'
 import { switchEndpoints } from './switch-endpoints.ts'
@@ -121,6 +122,7 @@ export const endpoints: readonly Endpoint[] = [
   look('/-/layers', (operations) => ({ layers: operations.layers(), switches: operations.switches() })),
   ...stageEndpoints,
   ...switchEndpoints,
+  purge,
   ...rolloutEndpoints,
   consumers,
   diffs,

@@ -99,6 +99,7 @@ test.each([
   ['/-/evidence?layer=cache', 404, 'is not configured'],
   ['/-/freeze', 405, 'takes POST only'],
   ['/-/degrade', 405, 'takes POST only'],
+  ['/-/cache/purge', 405, 'takes POST only'],
   ['/-/history?limit=0', 400, 'whole number from 1 to 1000'],
   ['/-/layers/auth/canary', 405, 'takes POST only'],
   ['/-/layers/auth/melt', 404, 'there is no /-/layers/auth/melt'],

@@ -1,6 +1,7 @@
 import type { AdminRole } from '../../config/admin.ts'
 import type { ReloadOutcome } from '../../config/live.ts'
 import type { LogLevel } from '../../config/sections.ts'
+import type { PurgeScope } from '../../plugins/cache/index.ts'
 import type { ConsumersView } from '../consumers.ts'
 import type { LegacyReport } from '../folding/diff/legacy-agreement.ts'
 import type { DecisionRecord } from '../folding/rollout/decision-record.ts'
@@ -102,7 +103,17 @@ export interface ChangedBy {
   readonly reason: string
 }
 
-/** What the admin port asks of the gateway. Nothing here blocks but `reload` and `drained`. */
+/** What came of forgetting stored answers. */
+export interface PurgeOutcome {
+  /** How many went, as far as they were counted: here, and in a shared store. */
+  readonly purged: number
+  /** Which replicas follow: all that share the store, within `cache.localTtlMs`; or this one. */
+  readonly replicas: 'all' | 'this one'
+  /** A runner keeps answers too: it hears of it with its next call, and forgets all of the route. */
+  readonly atRunner: boolean
+}
+
+/** What the admin port asks of the gateway. Nothing here blocks but `reload`, `purgeCache` and `drained`. */
 export interface Operations {
   /** `live` looks at nothing outside this process. `ready` is false while draining. */
   health(probe: Probe): Health
@@ -126,6 +137,8 @@ export interface Operations {
   switches(): SwitchesView
   /** Turns a switch on or off for all replicas. Throws `stage_refused` where that cannot be noted. */
   turnSwitch(name: SwitchName, on: boolean, by: ChangedBy): Promise<SwitchOutcome>
+  /** Forgets stored answers. Throws `not_found` where no cache is configured, `store_lost` where other replicas could not be told. */
+  purgeCache(scope: PurgeScope, by: ChangedBy): Promise<PurgeOutcome>
   /** The latest changes of stages, latest last: at most `limit` of them. */
   history(limit: number): Promise<readonly ChangeView[]>
   /** The last decision over each layer that moves, with everything that it rested on. */

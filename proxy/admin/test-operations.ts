@@ -66,7 +66,16 @@ export function createFakeGateway(): FakeGateway {
 }
 
 type Fake = Omit<FakeGateway, 'operations'> & { readonly ended: Promise<boolean> }
-type Change = 'reload' | 'drain' | 'drained' | 'logLevel' | 'setLogLevel' | 'changeStage' | 'rollbackAll' | 'turnSwitch'
+type Change =
+  | 'reload'
+  | 'drain'
+  | 'drained'
+  | 'logLevel'
+  | 'setLogLevel'
+  | 'changeStage'
+  | 'rollbackAll'
+  | 'turnSwitch'
+  | 'purgeCache'
 
 const shown = {
   listen: { port: 8080 },
@@ -143,6 +152,10 @@ function changes(fake: Fake): Pick<Operations, Change> {
       ...change('rollback', 'all', by),
       ...(kubernetes ? { kubernetes: { done: true, words: 'undone' } } : {}),
     }),
+    async purgeCache(scope, { actor, reason }) {
+      fake.told.push(`purge ${JSON.stringify(scope)} ${actor.name} ${reason}`)
+      return { purged: 3, replicas: 'all', atRunner: true }
+    },
     async turnSwitch(name, on, { actor, reason }) {
       fake.told.push(`${name} ${on ? 'on' : 'off'} ${actor.name} ${reason}`)
       return { name, on, changed: true, switches: {} }

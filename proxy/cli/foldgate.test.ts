@@ -14,7 +14,7 @@ test('help lists every verb that is there and no other, and each explains itself
   const verbs = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((match) => match[1] as string)
   expect(verbs).toEqual([
     ...['serve', 'check', 'compile', 'runner', 'status', 'layers', 'explain', 'history', 'diff', 'evidence'],
-    ...['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback', 'freeze', 'degrade'],
+    ...['shadow', 'canary', 'promote', 'hold', 'resume', 'rollback', 'freeze', 'degrade', 'purge'],
     ...['doctor', 'drain', 'key', 'demo'],
   ])
   const helps = await Promise.all(
@@ -46,6 +46,7 @@ test.each([
   ['a change with an empty reason', ['rollback', '--all', '--reason', ' '], 2, /--reason TEXT is missing/],
   ['a freeze without a reason', ['freeze'], 2, /--reason TEXT is missing/],
   ['degrading nothing', ['degrade', '--reason', 'x'], 2, /say what to do without: --no-stream/],
+  ['a purge of nothing', ['purge', '--reason', 'x'], 2, /say what to purge: --tenant/],
   ['a rollback of nothing', ['rollback', '--reason', 'x'], 2, /name one layer, or say --all/],
   ['a rollback of one and all', ['rollback', 'cache', '--all', '--reason', 'x'], 2, /name one layer, or say --all/],
   [

@@ -10,6 +10,7 @@ import { history } from './history.ts'
 import { key } from './key.ts'
 import { layers } from './layers.ts'
 import { moves } from './move.ts'
+import { purge } from './purge.ts'
 import { rollback } from './rollback.ts'
 import { runner } from './runner.ts'
 import { serve } from './serve.ts'
@@ -21,6 +22,6 @@ import type { Verb } from './verb.ts'
 export const verbs: readonly Verb[] = [
   ...[serve, check, compile, runner],
   ...[status, layers, explain, history, diff, evidence],
-  ...[...moves, rollback, freeze, degrade],
+  ...[...moves, rollback, freeze, degrade, purge],
   ...[doctor, drain, key, demo],
 ]

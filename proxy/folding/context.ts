@@ -2,7 +2,12 @@ import type { Call } from '../../plugins/call.ts'
 import { textFromCredentials } from '../../plugins/caller-credential.ts'
 import { contextFactsFromCall, type FactWishes } from '../../plugins/context-call.ts'
 import { bodyDigest, createContext, credentialDigest, type ExecutionContext } from '../../plugins/execution-context.ts'
-import { type ContextModes, type LayerReads, maxReadsBytes } from '../../plugins/execution-context-facts.ts'
+import {
+  type ContextFacts,
+  type ContextModes,
+  type LayerReads,
+  maxReadsBytes,
+} from '../../plugins/execution-context-facts.ts'
 import { sealContext } from '../../plugins/execution-context-seal.ts'
 import type { SigningKey } from '../../plugins/jws-key.ts'
 import type { Acting, Layer } from '../../plugins/layer.ts'
@@ -44,6 +49,7 @@ export interface ContextParts {
 /** Makes the contexts of sends. Throws {@link Fallback} for what a caller made too large. */
 export function createContexts(parts: ContextParts): (ask: ContextAsk) => SealedSend {
   const wishes = createWishes(parts.layers)
+  const telling = [...parts.acting].filter(([, acting]) => acting.tells)
   return ({ call, body, modes, attempt, shadow, aud, maxBytes, policy, reads: known }) => {
     const wish = wishes(policy, modes)
     const credential = wish.credentials.length > 0 ? textFromCredentials(call.headers, wish.credentials) : undefined
@@ -60,7 +66,7 @@ export function createContexts(parts: ContextParts): (ask: ContextAsk) => Sealed
       bod: bodyDigest(body),
       ...(credential === undefined ? {} : { crd: credentialDigest(credential) }),
       modes,
-      facts: contextFactsFromCall(call, wish),
+      facts: withTold(contextFactsFromCall(call, wish), telling, modes),
       ...(reads ? { reads } : {}),
     })
     const sealed = sealContext(context, parts.key, maxBytes)
@@ -69,6 +75,20 @@ export function createContexts(parts: ContextParts): (ask: ContextAsk) => Sealed
     if (credential !== undefined) headers.push('x-caller-credential', credential)
     return { context, headers }
   }
+}
+
+/** The facts, with what the halves of acting layers are to know beside. */
+function withTold(
+  facts: ContextFacts,
+  telling: readonly (readonly [string, Acting])[],
+  modes: ContextModes,
+): ContextFacts {
+  let all = facts
+  for (const [name, acting] of telling) {
+    const told = modes[name] === undefined ? undefined : acting.tells?.()
+    if (told) all = { ...all, ...told }
+  }
+  return all
 }
 
 interface Wishes extends FactWishes {

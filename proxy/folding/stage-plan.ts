@@ -125,10 +125,23 @@ export function nextState(verb: 'shadow' | 'canary' | 'promote', next: NextFrom)
   }
   if (from.stage === 'native') throw gatewayError('stage_refused', `${layer} is native already`)
   if (!isMoving(from)) return startedAt('shadow', next)
+  const edited = stepsFault(from, plan)
+  if (edited) throw gatewayError('stage_refused', `${layer} is ${said}; ${edited}`)
   const percent = from.stage === 'shadow' ? 0 : percentOf(from, plan)
   const step = plan.steps.find((each) => each > percent)
   return step === undefined ? movedTo('native', 0, next) : movedTo('canary', step, next)
 }
+
+/**
+ * Why a canary cannot go on, where its steps were changed in the middle of it: what it has proved was proved for other shares. In words;
+ * undefined: they are what they were when it began.
+ */
+export function stepsFault({ stage, cfgHash }: LayerState, { steps }: Pick<MovePlan, 'steps'>): string | undefined {
+  if (stage !== 'canary' || cfgHash === '' || cfgHash === stepsHash(steps)) return undefined
+  return `folding.policy.stages was ${cfgHash} when it began and is ${stepsHash(steps)} now; roll it back and start anew, or change it back`
+}
+
+const stepsHash = (steps: readonly number[]): string => steps.join(',')
 
 /** A layer at a stage by a new rollout. */
 export function startedAt(stage: Stage, { from, plan, by, now, artifact }: NextFrom): LayerState {
@@ -139,7 +152,7 @@ export function startedAt(stage: Stage, { from, plan, by, now, artifact }: NextF
     rolloutId: createUlid(now),
     gen: from.gen + 1,
     salt: randomBytes(8).toString('hex'),
-    cfgHash: plan.steps.join(','),
+    cfgHash: stepsHash(plan.steps),
     artifactDigest: artifact,
     startedAt: 0,
     held: false,
@@ -149,5 +162,7 @@ export function startedAt(stage: Stage, { from, plan, by, now, artifact }: NextF
 
 function movedTo(stage: Stage, percent: number, { from, plan, by, artifact }: NextFrom): LayerState {
   const weights = stage === 'canary' ? weightsAt(percent, plan) : {}
-  return { ...from, stage, weights, artifactDigest: artifact, startedAt: 0, held: false, ...by }
+  // A shadow has proved nothing about shares: the canary begins with the steps as they are now.
+  const cfgHash = from.stage === 'shadow' ? stepsHash(plan.steps) : from.cfgHash
+  return { ...from, stage, weights, cfgHash, artifactDigest: artifact, startedAt: 0, held: false, ...by }
 }

@@ -132,6 +132,21 @@ describe('a layer on its way', () => {
     expect((await made.stages.ask('promote', 'postprocess', by)).changes).toHaveLength(1)
   })
 
+  it('whose steps were changed in the middle of a canary does not go on; in shadow the new ones count', async () => {
+    const made = await stages({ postprocess: 'shadow' })
+    const planned = (next: readonly number[]) =>
+      made.stages.configure({ layers: all, stages: { postprocess: 'shadow' }, steps: next, tiers })
+    await planned([5, 100])
+    await made.stages.ask('promote', 'postprocess', by)
+    expect(sayStage(made.stages.of('postprocess'))).toBe('canary 5 %')
+    await planned([50, 100])
+    const words = 'folding.policy.stages was 5,100 when it began and is 50,100 now'
+    await expect(made.stages.ask('promote', 'postprocess', by)).rejects.toThrow(words)
+    await planned([5, 100])
+    await made.stages.ask('promote', 'postprocess', by)
+    expect(sayStage(made.stages.of('postprocess'))).toBe('canary 100 %')
+  })
+
   it('keeps its units from step to step, and draws others in another rollout', async () => {
     const made = await stages({ postprocess: 'shadow' })
     const first = made.stages.of('postprocess')

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { shareOf } from '../../plugins/stage.ts'
 import { createCanary, createWorld, type World } from './world.ts'
-import { movingLayer, quick, type WorldReplica } from './world-replica.ts'
+import { movable, movingLayer, quick, type WorldReplica } from './world-replica.ts'
 import type { Fate } from './world-store.ts'
 import { calm, inCanary } from './world-traffic.ts'
 
@@ -215,6 +215,19 @@ describe('a rollout', () => {
     expect(world.watch.path).toEqual(whole.slice(0, 3))
     now.ignores = 0
     expect(await world.until(() => world.watch.path.includes('canary 98 %'), 3 * minute)).toBe(true)
+  })
+
+  it('is held when its steps are changed in the middle (scenario 25)', async () => {
+    const world = await createCanary({ everyMs: 5_000 })
+    await world.run(10_000)
+    const way = [...world.watch.path]
+    for (const { stages } of world.replicas())
+      await stages.configure({ layers: movable, stages: {}, steps: [25, 100], tiers: [] })
+    world.autopilot = true
+    await world.run(2 * minute)
+    const reason = expect.stringContaining('folding.policy.stages was')
+    expect(world.replica('b').stages.stateOf(movingLayer)).toMatchObject({ held: true, actor: 'foldgate', reason })
+    expect(new Set(world.watch.path)).toEqual(new Set(way))
   })
 
   it('with half of the traffic is back everywhere within two seconds (scenario 27)', async () => {

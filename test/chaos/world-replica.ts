@@ -53,7 +53,8 @@ export function quick(constants: StageConstants): StageConstants {
   return { ...constants, errors: { ...constants.errors, p0: 0.05, p1: 0.5 }, needs: { ...needs, ...few, ...wide } }
 }
 
-const movable = layers.map(({ name, reads, writes, answers, rewrites }) => ({
+/** The layers as stages know them. */
+export const movable = layers.map(({ name, reads, writes, answers, rewrites }) => ({
   ...{ name, reads, writes, answers, rewrites },
   stays: undefined,
 }))

@@ -59,10 +59,10 @@ export function createWatch(store: WorldStore, living: () => readonly WorldRepli
     expect(now, 'a share has fallen within a rollout').toBeGreaterThanOrEqual(weights.get(layer.rolloutId) ?? 0)
     weights.set(layer.rolloutId, now)
   }
-  /** I5: what the controller promoted, its evidence promotes again. */
+  /** I5: what the controller promoted, its evidence promotes again. What it only held has gone nowhere. */
   const replay = ({ by, kind, evidence, layers }: StageChangeRecord): void => {
     const to = layers[movingLayer]?.to
-    if (kind !== 'transition' || by.actor !== 'foldgate' || !to || !isOut(to)) return
+    if (kind !== 'transition' || by.actor !== 'foldgate' || !to || !isOut(to) || to.held) return
     const record = JSON.parse(JSON.stringify(evidence)) as DecisionRecord
     expect(record.decision.kind).toBe('promote')
     expect(record.decision.gates.filter(({ met }) => !met)).toEqual([])

@@ -5,6 +5,7 @@ import type { Collector } from '../collect/collector.ts'
 import { anyStratum } from '../collect/latency-limits.ts'
 import { layerUnits } from '../draw.ts'
 import { stepOf } from '../draws.ts'
+import { stepsFault } from '../stage-plan.ts'
 import type { Stages } from '../stages.ts'
 import { type LayerState, wholeWeight } from '../state/document.ts'
 import { isOn } from '../state/switches.ts'
@@ -118,6 +119,8 @@ export function createController(parts: ControllerParts): Controller {
     const told = await toldOf({ state: stages.state, log: parts.log }, rollout, step)
     const reports = hearing.heard([own, ...reportsOfOthers(told, own)])
     if (leading) await holdForDrifts(parts, { layer, rollout }, reports)
+    const edited = leading && !state.held ? stepsFault(state, stages.plan) : undefined
+    if (edited) await stages.ask('hold', layer, { actor: me, reason: edited })
     const flushes = reports.map(({ flush }) => flush)
     const view = {
       ...viewOf(parts, { ...judged, state: stages.stateOf(layer) }, reports),
