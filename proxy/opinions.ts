@@ -1,10 +1,10 @@
-import { createMemory, type Memory } from './admin/stories.ts'
+import type { Memory } from './admin/stories.ts'
 import { type AnswerLooks, createAnswerLooks } from './answer-looks.ts'
 import type { CallRecord } from './call-record.ts'
 import type { Caller } from './caller.ts'
 import type { Configured } from './configured.ts'
 import type { Collector } from './folding/collect/collector.ts'
-import type { Drawn } from './folding/collect/drawn.ts'
+import { createRatableCalls } from './ratable-calls.ts'
 import type { Feedback } from './routes/feedback.ts'
 import { type PastCall, whoCalled } from './stories.ts'
 import type { GatewayLog } from './telemetry/log.ts'
@@ -15,7 +15,7 @@ export interface Opinions {
   /** A call is about to be let go: whoever made it may still rate it. */
   remember(caller: Pick<Caller, 'id' | 'requestId'>, record: CallRecord): void
   /** Keeps what a caller thinks of a call of its own; false where it has none by this id. Only the first word of a call is evidence. */
-  rate(feedback: Feedback, who: string | undefined): boolean
+  rate(feedback: Feedback, who: string | undefined): Promise<boolean>
 }
 
 /** What opinions are kept with. */
@@ -26,20 +26,9 @@ export interface OpinionParts {
   readonly log: GatewayLog
 }
 
-interface Ratable {
-  readonly id: string
-  readonly requestId: string
-  readonly who: string | undefined
-  readonly drawn: Drawn
-  rated: boolean
-}
-
-/** People take minutes to say what they think: calls of a rollout are remembered longer than others. */
-const mostRatable = 20_000
-
 /** Makes {@link Opinions}. */
 export function createOpinions({ configured, collector, stories, log }: OpinionParts): Opinions {
-  const ratable = createMemory<Ratable>(mostRatable)
+  const ratable = createRatableCalls(() => configured.setup().host)
   return {
     looks: createAnswerLooks({
       elapsed: () => performance.now(),
@@ -55,17 +44,16 @@ export function createOpinions({ configured, collector, stories, log }: OpinionP
     }),
     remember({ id, requestId }, record) {
       const drawn = record.fold?.flight?.call
-      if (drawn) ratable.remember({ id, requestId, who: whoCalled(record), drawn, rated: false })
+      if (drawn) ratable.keep({ id, requestId, who: whoCalled(record), drawn })
     },
-    rate({ id, score }, who) {
-      const [past, call] = [stories.find(id), ratable.find(id)]
-      if ((!past && !call) || (past ?? call)?.who !== who) return false
+    async rate({ id, score }, who) {
+      const past = stories.find(id)
+      if (past && past.who !== who) return false
+      const rated = await ratable.rated(id, who)
+      if (!past && !rated) return false
       if (past) past.feedback = score
-      if (call && !call.rated) {
-        call.rated = true
-        collector.opined(call.drawn, { trial: 'rated', event: score < 0 ? 'disliked' : undefined })
-      }
-      log.info({ id: (past ?? call)?.id, score }, 'feedback')
+      if (rated?.fresh) collector.opined(rated.drawn, { trial: 'rated', event: score < 0 ? 'disliked' : undefined })
+      log.info({ id: past?.id ?? id, score }, 'feedback')
       return true
     },
   }

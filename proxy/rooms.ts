@@ -28,7 +28,7 @@ export interface Rooms {
   /** How short of room the gateway is. */
   readonly pressure: PressureGauge
   /** Keeps what a caller thinks of a recent answer of its own; false when no such call is remembered. */
-  noteFeedback(feedback: Feedback, who: string | undefined): boolean
+  noteFeedback(feedback: Feedback, who: string | undefined): Promise<boolean>
   /** Looks at a sample of the answers of a rollout. */
   readonly looks: AnswerLooks
   /** A call is over: it is kept for `explain`. */

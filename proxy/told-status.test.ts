@@ -27,7 +27,7 @@ it('an answer that leaves without the layer status is counted, and one with it i
     flights: createFlights(),
     consumers: createConsumers(),
     pressure,
-    noteFeedback: () => false,
+    noteFeedback: async () => false,
     remember: () => undefined,
   } as unknown as Rooms
   const server = createServer((request, response) => {

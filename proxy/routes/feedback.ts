@@ -35,7 +35,10 @@ const schema = createSchema<Said>({
 
 const kind = { route: 'models', dialect: openai, path: '/v1/feedback' } as const
 
-/** `POST /v1/feedback`: kept with the call it is about, while that is remembered, and by whoever made it only. Behind auth and request limits; 404 for an id not known. */
+/**
+ * `POST /v1/feedback`: kept with the call it is about, while that is remembered, and by whoever made it only. Behind auth and request limits; 404
+ * for an id not known. Calls of a rollout are known at every replica that shares the store, others where they were served.
+ */
 export async function feedback(rooms: Rooms, body: Buffer, http: Http): Promise<void> {
   const visit = beginVisit(rooms, kind, http)
   const error: GatewayError | undefined = await writeAnswer(frameOf(rooms, visit), async () => {
@@ -43,7 +46,7 @@ export async function feedback(rooms: Rooms, body: Buffer, http: Http): Promise<
       inside: async ({ facts: { principal } }) => {
         const said = feedbackFromBody(body)
         // Whose call it was is told to nobody else: for them there is none.
-        if (!rooms.noteFeedback(said, principal && whoIs(principal)))
+        if (!(await rooms.noteFeedback(said, principal && whoIs(principal))))
           throw gatewayError('not_found', 'no recent call of yours has this id', { field: 'id' })
         return replyFromBytes({ status: 202, streamed: false, source: 'layer' }, 'opaque', [
           Buffer.from('{"accepted":true}'),
