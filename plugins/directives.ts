@@ -3,8 +3,8 @@ import { createSchema, type JsonSchema, joinPath } from './schema.ts'
 
 declare module './call.ts' {
   interface Facts {
-    /** What the caller asks of the layers, where it does and all of it holds. Written by the server. */
-    directives: Directives
+    /** What the caller asks of the layers, where it does and all of it holds; undefined once something turned out not to. Written by the server. */
+    directives: Directives | undefined
   }
 }
 

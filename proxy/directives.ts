@@ -2,13 +2,17 @@ import type { Call } from '../plugins/call.ts'
 import { type Directives, directiveMembers, directivesFromBody, type FoundDirectives } from '../plugins/directives.ts'
 import { type GatewayError, gatewayError, gatewayErrorFrom } from '../plugins/errors.ts'
 import type { HeaderNames } from '../plugins/headers.ts'
+import { pass, refuse, type Verdict } from '../plugins/verdict.ts'
 import type { CallRecord } from './call-record.ts'
+import type { FoldSeat } from './folding/seats.ts'
+import { principalTellers } from './overheard.ts'
 import type { Setup } from './setup.ts'
-import { readyFor } from './tightening.ts'
+import { readyFor, type Tightening } from './tightening.ts'
 
 /**
  * The call with what its caller asks of the layers. Wrong directives are noted, and the operator's rules hold alone; or, where the
- * configuration says so, the call is to be refused as soon as auth knows who is calling. A body without the member is not parsed.
+ * configuration says so, the call is to be refused as soon as auth knows who is calling. A body without the member is not parsed. Rules are
+ * compiled only for those whom auth knows, by a seat of its own right behind it: here, where auth is on, only what auth itself is asked.
  */
 export function withDirectives(call: Call, came: Buffer, around: Around): Call | Promise<Call> {
   const { config, names } = around.setup
@@ -23,13 +27,37 @@ export function withDirectives(call: Call, came: Buffer, around: Around): Call |
 }
 
 async function withFound(call: Call, found: FoundDirectives, { setup, record }: Around): Promise<Call> {
-  const { config } = setup
   record.directed = true
-  const fault = 'fault' in found ? found.fault : await faultOf(found.directives, setup)
+  const early = [...setup.tightening].filter(([name]) => principalTellers.has(name))
+  const first = early.length > 0 ? new Map(early) : setup.tightening
+  const fault = 'fault' in found ? found.fault : await faultOf(found.directives, setup, first)
   if (fault === undefined && 'directives' in found) return carrying(call, found.directives)
-  record.directiveFault = fault
-  if (config.directives.onInvalid === 'reject') record.directiveRefusal = invalid(fault ?? '')
+  record.directiveRefusal = faulty(fault ?? '', { setup, record })
   return call
+}
+
+/**
+ * Seats right behind auth that compile what a call's directives ask of all other layers; none where that is done already. `heard` says whether
+ * auth was heard here, and knows the caller, where it is the runner that decides so.
+ */
+export function compilingSeats({ setup, record }: Around, heard: () => boolean): readonly FoldSeat[] {
+  if (![...setup.tightening.keys()].some((name) => principalTellers.has(name))) return []
+  const decide = async ({ facts: { directives } }: Call): Promise<Verdict> => {
+    // Nobody here knows the caller yet: layers that are asked here all the same wait for their own rule.
+    const elsewhere = [...principalTellers].some((name) => record.fold?.modes.get(name) === 'enforce')
+    if (!directives || (elsewhere && !heard())) return pass()
+    const fault = await faultOf(directives, setup, setup.tightening)
+    if (fault === undefined) return pass()
+    const refusal = faulty(fault, { setup, record })
+    return refusal ? refuse(refusal) : pass({ directives: undefined })
+  }
+  return [{ name: 'directives', stage: 'gateway', mode: 'enforce', acting: { decide } }]
+}
+
+/** Notes that a directive does not hold. What the call is refused with, where the configuration says so. */
+function faulty(path: string, { setup, record }: Around): GatewayError | undefined {
+  record.directiveFault = path
+  return setup.config.directives.onInvalid === 'reject' ? invalid(path) : undefined
 }
 
 const membersByNames = new WeakMap<HeaderNames, readonly string[]>()
@@ -67,13 +95,17 @@ const readers: Readonly<Record<Exclude<keyof Directives, 'debug_force_fallback'>
   post_processing_hooks: ['postprocess'],
 }
 
-async function faultOf(directives: Directives, { tightening }: Setup): Promise<string | undefined> {
+async function faultOf(
+  directives: Directives,
+  { tightening }: Setup,
+  compiling: Tightening,
+): Promise<string | undefined> {
   const unread = Object.entries(readers).find(
     ([member, names]) => Object.hasOwn(directives, member) && !names.some((name) => tightening.has(name)),
   )
   if (unread) return `execution_context.${unread[0]}`
   try {
-    await readyFor(directives, tightening)
+    await readyFor(directives, compiling)
     return undefined
   } catch (reason) {
     const error = gatewayErrorFrom(reason)

@@ -20,7 +20,10 @@ export interface Overheard {
 }
 
 const layers: readonly Layer[] = allLayers
-const tellers = new Set(layers.filter(({ writes }) => writes.includes('principal')).map(({ name }) => name))
+/** Layers that find out who is calling. */
+export const principalTellers: ReadonlySet<string> = new Set(
+  layers.filter(({ writes }) => writes.includes('principal')).map(({ name }) => name),
+)
 
 /**
  * The setup with ears: what layers say of the one call that it is made for is kept. The gateway half of auth speaks too where the runner
@@ -34,29 +37,39 @@ export function overhear(
   const overheard: Overheard = {
     verdicts,
     get principal() {
-      for (const name of tellers) {
+      for (const name of principalTellers) {
         const heard = verdicts.get(name)
         if (heard?.verdict.kind === 'pass') return heard.verdict.facts.principal
       }
       return undefined
     },
   }
+  const listening: Setup['seating'] = (route) => {
+    const plain = setup.seating(route)
+    return { ...plain, seats: plain.seats.map((seat) => withEars(seat, verdicts)) }
+  }
+  return { setup: behindAuth({ ...setup, seating: listening }, after), overheard }
+}
+
+/** The setup with further seats right behind auth, but where no model is asked. */
+export function behindAuth(setup: Setup, after: readonly FoldSeat[]): Setup {
+  if (after.length === 0) return setup
   const seating: Setup['seating'] = (route) => {
     const plain = setup.seating(route)
-    const seats = plain.seats.flatMap((seat) => {
-      const listening = withEars(seat, verdicts)
-      return tellers.has(seat.name) && route !== 'models' ? [listening, ...after] : [listening]
-    })
-    return { ...plain, seats }
+    if (route === 'models') return plain
+    return {
+      ...plain,
+      seats: plain.seats.flatMap((seat) => (principalTellers.has(seat.name) ? [seat, ...after] : [seat])),
+    }
   }
-  return { setup: { ...setup, seating }, overheard }
+  return { ...setup, seating }
 }
 
 function withEars(seat: FoldSeat, verdicts: Map<string, HeardVerdict>): FoldSeat {
   const { draw, vetoes, ...fixed } = seat
   const heard = { ...fixed, acting: hearing(seat, verdicts) }
   // It is heard and no more: the runner decides, and the status says so.
-  if (seat.mode === 'away' && tellers.has(seat.name)) return { ...heard, mode: 'observe' }
+  if (seat.mode === 'away' && principalTellers.has(seat.name)) return { ...heard, mode: 'observe' }
   return { ...heard, ...(draw ? { draw } : {}), ...(vetoes ? { vetoes } : {}) }
 }
 

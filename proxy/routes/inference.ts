@@ -3,10 +3,10 @@ import type { GatewayError } from '../../plugins/errors.ts'
 import type { Reply } from '../../plugins/reply.ts'
 import { pass, refuse, type Verdict } from '../../plugins/verdict.ts'
 import { type Answer, writeAnswer } from '../answer.ts'
-import { withDirectives } from '../directives.ts'
+import { compilingSeats, withDirectives } from '../directives.ts'
 import type { Legacy } from '../legacy/legacy.ts'
 import { serveLegacy } from '../legacy/serve-legacy.ts'
-import { overhear } from '../overheard.ts'
+import { behindAuth, overhear } from '../overheard.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Service, serve } from '../serve.ts'
 import type { Setup } from '../setup.ts'
@@ -69,9 +69,18 @@ function byLegacy(
 /** Who asks for a fallback must have the right to debug: that hangs on scopes, which the gateway half of auth is then heard for. */
 function serviceFor({ setup, record }: Visit, call: Call): Service {
   if (record.directiveRefusal) return refusing(setup, record.directiveRefusal)
-  const { debugScope } = setup.config.access
-  if (debugScope === null || !call.facts.directives?.debug_force_fallback) return setup
-  const heard = overhear(setup)
+  if (!call.facts.directives) return setup
+  const { access, directives } = setup.config
+  const { debugScope } = access
+  const forces = debugScope !== null && call.facts.directives.debug_force_fallback === true
+  if (!forces && directives.onInvalid !== 'reject')
+    return behindAuth(
+      setup,
+      compilingSeats({ setup, record }, () => false),
+    )
+  const knows = (): boolean => heard.overheard.principal !== undefined
+  const heard = overhear(setup, compilingSeats({ setup, record }, knows))
+  if (!forces) return heard.setup
   record.forced = () => heard.overheard.principal?.scopes.includes(debugScope) ?? false
   return heard.setup
 }

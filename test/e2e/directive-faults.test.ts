@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { allNative, layerStates, startFoldingRig } from './folding-rig.ts'
 
 const wrong = { execution_context: { output_constraints: { max_output_length: 'long' } } }
@@ -26,4 +26,27 @@ describe.each<[string, typeof allNative | Record<string, never>]>([
     const unknown = await rig.chat(wrong, nobody)
     expect([unknown.status, unknown.headers.get('x-fallback-reason')]).toEqual([401, null])
   })
+})
+
+it('rules that directives ask for are compiled for those only whom auth knows', async () => {
+  await using rig = await startFoldingRig({ stages: {} })
+  const asked = { execution_context: { output_constraints: { max_output_length: 7 } } }
+  const postprocess = rig.gateway.setup().tightening.get('postprocess')!
+  const ready = vi.spyOn(postprocess, 'ready')
+  expect((await rig.chat(asked, nobody)).status).toBe(401)
+  expect((await rig.chat(wrong, nobody)).status).toBe(401)
+  expect(ready).not.toHaveBeenCalled()
+  expect((await rig.chat(asked)).status).toBe(200)
+  expect(ready).toHaveBeenCalledTimes(1)
+})
+
+it('what turned out not to hold changes nothing for the layers further in', async () => {
+  await using rig = await startFoldingRig({ stages: {}, layers: { cache: undefined } })
+  const cut = { output_constraints: { max_output_length: 3 } }
+  const text = async (body: object): Promise<string> => (await rig.chat(body)).text()
+  const [plain, shortened] = [await text({}), await text({ execution_context: cut })]
+  const mixed = await text({ execution_context: { ...cut, rate_limit: { tokens_per_minute: 'many' } } })
+  expect(shortened).not.toBe(plain)
+  const said = (answer: string) => JSON.parse(answer).choices[0].message.content
+  expect(said(mixed)).toBe(said(plain))
 })
