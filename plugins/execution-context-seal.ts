@@ -24,9 +24,9 @@ export function sealContext(
   return { ok: false, reason: 'context-too-large', detail: `${header.length} bytes; at most ${most} are taken` }
 }
 
-/** What callers can make too large stands in facts and reads; whatever else there is was made here, or is an address. */
+/** What callers can make too large stands in facts and reads; whatever else there is was made here, or is an address, where there is one. */
 function bringsAlong({ facts, reads }: ExecutionContext): boolean {
-  if (reads !== undefined) return true
+  if (reads !== undefined || facts.client_ip === '') return true
   for (const name in facts) if (name !== 'client_ip') return true
   return false
 }

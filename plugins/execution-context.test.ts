@@ -129,6 +129,8 @@ describe('sealContext()', () => {
       reason: 'context-too-large',
       detail: expect.stringContaining('facts.tenant'),
     })
+    // The address of a caller who has gone already.
+    expect(sealed({ facts: { client_ip: '' } })).toMatchObject({ ok: false, reason: 'context-too-large' })
   })
 
   it('a key that only one side has is of no use', () => {
