@@ -1,5 +1,4 @@
 import type { Call } from '../call.ts'
-import type { ClaimValue } from '../execution-context-facts.ts'
 import type { Host } from '../host.ts'
 import type { Acting } from '../layer.ts'
 import type { CacheConfig } from './config.ts'
@@ -28,7 +27,8 @@ export interface CacheActing extends Acting {
   /**
    * Forgets stored answers: of a tenant, a route, a prompt version, what fits all that are given, or everything. Curated answers stay. An
    * answer that is still under way is not stored afterwards. This process follows at once, other replicas within `localTtlMs`, and a runner
-   * with its next call; that one forgets all of the route, whoever they are for. Gives back how many went, as far as they were counted. Throws `store_lost` when the other replicas could not be told.
+   * with its next call; that one forgets all of the route, whoever they are for. Gives back how many went, as far as they were counted.
+   * Throws `store_lost` when the other replicas could not be told.
    */
   purge(scope: PurgeScope): Promise<number>
 }
@@ -58,7 +58,7 @@ function createCache(folded: FoldedStep, host: Host): CacheActing {
     },
     tells() {
       const purged = parts.storage.told(host.clock.now())
-      return purged.length > 0 ? { purged: purged as unknown as ClaimValue } : undefined
+      return purged.length > 0 ? { purged } : undefined
     },
     purge: (scope) => parts.storage.purge(scope),
     async close() {

@@ -40,5 +40,4 @@ export const cache = defineLayer<'cache', CacheConfig, CacheStep>({
 })
 
 export type { CacheActing } from './gateway.ts'
-export { cachedRoutes as purgeableRoutes } from './pin.ts'
 export type { PurgeScope } from './purges.ts'

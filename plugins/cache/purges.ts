@@ -19,7 +19,7 @@ export interface Purge {
 }
 
 /** A purge as the other side is told of it: wider where that has other names for tenants and versions, never narrower. */
-export interface ToldPurge {
+export type ToldPurge = {
   /** Answers to calls up to this instant are gone, in milliseconds since the epoch. */
   readonly until: number
   /** On this route only; absent: on every one. */

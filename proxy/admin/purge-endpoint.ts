@@ -1,4 +1,4 @@
-import { type PurgeScope, purgeableRoutes } from '../../plugins/cache/index.ts'
+import { cache, type PurgeScope } from '../../plugins/cache/index.ts'
 import { createSchema } from '../../plugins/schema.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -10,7 +10,7 @@ const schema = createSchema<PurgeScope & { readonly all?: true; readonly reason:
   properties: {
     all: { const: true, description: 'Everything that fits the other members; needed where there is none.' },
     tenant: { type: 'string', minLength: 1, maxLength: 256, description: 'Answers to this tenant only.' },
-    route: { enum: [...purgeableRoutes], description: 'Answers on this route only.' },
+    route: { enum: [...cache.routes], description: 'Answers on this route only.' },
     promptVersion: { type: 'string', minLength: 1, maxLength: 128, description: 'Answers under this version only.' },
     reason: { type: 'string', pattern: '\\S', maxLength: 1_000, description: 'Why; recorded with who asked.' },
   },
