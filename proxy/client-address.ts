@@ -3,7 +3,10 @@ import { BlockList, isIP } from 'node:net'
 /** Tells whose `X-Forwarded-For` is believed. */
 export interface TrustedProxies {
   trusts(address: string): boolean
-  /** The caller's address: the socket's, `peer` as {@link plainAddress} gives it, or behind trusted proxies the right-most one that no trusted proxy wrote. */
+  /**
+   * The caller's address: the socket's, `peer` as {@link plainAddress} gives it, or behind trusted proxies the right-most one that no trusted
+   * proxy wrote.
+   */
   clientOf(peer: string, forwardedFor: string | undefined): string
 }
 
